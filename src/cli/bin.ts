@@ -17,9 +17,9 @@ process.on("SIGINT", interrupt);
 process.on("SIGTERM", interrupt);
 
 function interrupt(): void {
+  if (mode === "child") return;
   const again = controller.signal.aborted;
   controller.abort();
-  if (mode === "child") return;
   if (again) process.exit(exitCodes.interrupted);
   setTimeout(() => {
     if (mode === "end") process.exit(exitCodes.interrupted);

@@ -3,7 +3,7 @@
 import { usageError } from "../errors.ts";
 import { readTextFile } from "../io/files.ts";
 import { inputLimits } from "../io/limits.ts";
-import { type Watching, type World, worldOf } from "../io/world.ts";
+import { inWorld, type Watching, type World } from "../io/world.ts";
 import type { ToldOfHost } from "./complete-hosts.ts";
 import type { HostFacts } from "./facts.ts";
 import { nodeHostIo } from "./node-host-io.ts";
@@ -29,7 +29,7 @@ export interface HostChoice extends ToldOfHost {
  * const { cpu } = await probe();
  */
 export async function probe(options: HostChoice & Watching = {}, given?: Partial<World>): Promise<HostFacts> {
-  return readFacts(options, given, { ofNode: false });
+  return inWorld(options, given, (world) => readFacts(options, world, { ofNode: false }));
 }
 
 /** The same of the node around this container, whose own devices say nothing. */
@@ -37,16 +37,15 @@ export async function probeNode(
   options: HostChoice & Watching = {},
   given?: Partial<World>,
 ): Promise<HostFacts> {
-  return readFacts(options, given, { ofNode: true });
+  return inWorld(options, given, (world) => readFacts(options, world, { ofNode: true }));
 }
 
 async function readFacts(
-  options: HostChoice & Watching,
-  given: Partial<World> | undefined,
+  options: HostChoice,
+  { env, readStdin }: World,
   { ofNode }: Required<Pick<ProbeOptions, "ofNode">>,
 ): Promise<HostFacts> {
   const { gpus, driver } = options;
-  const { env, readStdin } = worldOf(options, given);
   const other = otherHost(options);
   if (other === null) {
     if (driver === undefined)

@@ -11,7 +11,7 @@ import type { OpenedImage } from "../inspect/image/open-layers.ts";
 import { type OpenEvent, openOptions, openSubject } from "../inspect/open-subject.ts";
 import { remember } from "../io/collections.ts";
 import { withUnprinted } from "../io/unprinted.ts";
-import { note, type Watching, type World, worldOf } from "../io/world.ts";
+import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import type { IndexReader, SignedBy } from "../lock/index-trust.ts";
 import { type LockedImage, lockPath } from "../lock/lock.ts";
 import { readLock, readLockIfPresent } from "../lock/lock-file.ts";
@@ -89,7 +89,10 @@ export async function check(
   options: CheckOptions,
   given?: Partial<World>,
 ): Promise<CheckAnswer | readonly HostCheck[]> {
-  const world = worldOf(options, given);
+  return inWorld(options, given, (world) => checkIn(options, world));
+}
+
+async function checkIn(options: CheckOptions, world: World): Promise<CheckAnswer | readonly HostCheck[]> {
   const registry = await registryFor(options, world);
   const images = new Map<string, Promise<KnownImage>>();
   const answer = async (host: HostFacts) => {

@@ -10,7 +10,7 @@ import { closedDevices } from "../host/amd/kfd.ts";
 import { nodeHostIo } from "../host/node-host-io.ts";
 import { probeHost } from "../host/probe-host.ts";
 import { isErrno } from "../io/files.ts";
-import { type Environment, type Watching, type World, worldOf } from "../io/world.ts";
+import { type Environment, inWorld, type Watching, type World } from "../io/world.ts";
 import { dockerConfigPath } from "../oci/registry/credentials.ts";
 import { listLogins } from "../oci/registry/docker-config.ts";
 
@@ -28,7 +28,10 @@ export interface DoctorAnswer {
  * checks.filter(({ state }) => state === "problem");
  */
 export async function doctor(options: Watching = {}, given?: Partial<World>): Promise<DoctorAnswer> {
-  const { env } = worldOf(options, given);
+  return inWorld(options, given, doctorIn);
+}
+
+async function doctorIn({ env }: World): Promise<DoctorAnswer> {
   const io = nodeHostIo(env);
   const host = await probeHost(io);
   const [engine, logins] = await Promise.all([readEngine(env), readLogins(env)]);

@@ -39,15 +39,15 @@ test("what it hears is what --json prints, but for where a problem's details sta
   };
   const means = { engine: "podman", concurrency: 1, signal: ended.signal } as const;
   const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` };
-  const answer = await build({ matrix, offline: true, onEvent, ...means }, { env });
+  await expect(build({ matrix, offline: true, onEvent, ...means }, { env })).rejects.toThrow("aborted");
   expect(heard.map(({ type }) => type)).toEqual(["plan", "start", "log", "failed", "interrupted", "summary"]);
   const [begin, start, log, failed, interrupted, summary] = heard;
   expect(begin).toMatchObject({ counts: { build: 2 } });
   expect(failed).toMatchObject({ cell: "x86-64-v2", problems: [{ code: "BUILD_FAILED" }] });
   expect(summary).toMatchObject({ built: 0, failed: 1, interrupted: 1, kept: 0 });
   const { type: _, ...result } = failed as CellResult & { readonly type: "failed" };
-  expect(answer).toMatchObject({ schemaVersion: 1, interrupted: true, index: null, signatures: null });
-  expect(answer.results).toEqual([result, { status: "interrupted", cell: "x86-64-v3" }]);
+  const results = [result, { status: "interrupted", cell: "x86-64-v3" }];
+  expect(summary).toMatchObject({ results });
 
   let out = "";
   const context = {

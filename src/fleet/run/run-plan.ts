@@ -94,8 +94,8 @@ export interface RunPlanOptions {
 }
 
 /**
- * A cell that fails, or whose base is unknown, does not stop the others. Throws what the engine throws before the first cell, and with
- * `strict` after the last one what {@link keptFindings} finds, and the same of the images that were built.
+ * A cell that fails, or whose base is unknown, does not stop the others. Throws what the engine throws before the first cell, and after the last
+ * one the signal's reason, and with `strict` what {@link keptFindings} finds, and the same of the images that were built.
  */
 export async function runPlan(
   plan: Plan,
@@ -109,10 +109,11 @@ export async function runPlan(
   const onEffect: OnEffect = (cell, effect) => effects.set(cell, effect);
   const summary =
     counts.build === 0
-      ? { results: [], kept: counts.keep, interrupted: false }
+      ? { results: [], kept: counts.keep }
       : await buildMissing(plan, fleet, options, world, onEffect);
   world.onEvent(summaryEvent(summary));
-  const isJudged = options.strict && !summary.interrupted && plan.matrix.measure;
+  world.signal?.throwIfAborted();
+  const isJudged = options.strict && plan.matrix.measure;
   const kept = isJudged ? await keptFindings(plan, options, world, onEffect) : [];
   const unused = unusedIn(plan, effects);
   const notes = options.push ? unattestedImages(plan, summary) : [];
@@ -238,7 +239,6 @@ export async function buildPlan(
   return {
     results: wanted.map((planned) => byCell.get(planned.cell.id) ?? unready(planned, options.unresolved)),
     kept: plan.cells.filter(({ action }) => action === "keep").length,
-    interrupted: built.some(({ status }) => status === "interrupted"),
   };
 }
 
