@@ -58,6 +58,12 @@ export class InternalError extends Error {
   override readonly name = "InternalError";
 }
 
+/** What an error says, without its code, place and fix: the message of an {@link ImgmatchError} has several lines. */
+export function faultOf(error: unknown): string {
+  if (error instanceof ImgmatchError) return error.problems[0].message;
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** Nobody reads more. */
 const mostProblems = 100;
 

@@ -7,6 +7,7 @@ import type { CommandContext, SignalMode } from "./command-context.ts";
 import { exitCodes } from "../problem-codes.ts";
 import { readStandardInput } from "../io/world.ts";
 import { createLog, createWriter } from "../io/standard-stream.ts";
+import { bugReport } from "./report-error.ts";
 import { wantsColor } from "./report/style.ts";
 
 const controller = new AbortController();
@@ -15,11 +16,16 @@ let mode: SignalMode | "end" = "end";
 const graceMs = 300;
 process.on("SIGINT", interrupt);
 process.on("SIGTERM", interrupt);
+// Node would print the line of the source, and a bundle is one line.
+process.on("uncaughtException", (error) => {
+  world.err(bugReport(error));
+  process.exit(exitCodes.failed);
+});
 
 function interrupt(): void {
+  if (mode === "child") return;
   const again = controller.signal.aborted;
   controller.abort();
-  if (mode === "child") return;
   if (again) process.exit(exitCodes.interrupted);
   setTimeout(() => {
     if (mode === "end") process.exit(exitCodes.interrupted);

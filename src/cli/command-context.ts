@@ -14,7 +14,7 @@ export interface CommandContext extends World {
   /** The words that start this program again, without arguments. */
   readonly self: readonly [string, ...string[]];
   readonly terminal: TerminalFacts;
-  /** Aborted by the first Ctrl-C or SIGTERM. */
+  /** Aborted by the first Ctrl-C or SIGTERM, unless a program in the foreground gets it. */
   readonly signal: AbortSignal;
   /** Sets the meaning of signals from now on. By default, the first signal ends the process. */
   readonly takeSignals: (mode: SignalMode) => void;

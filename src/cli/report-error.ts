@@ -81,7 +81,7 @@ export function withinReach(problem: Problem): Problem {
 }
 
 /** A bug is not a mistake of the user. */
-function bugReport(error: unknown): string {
+export function bugReport(error: unknown): string {
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
   const cause =
     error instanceof Error && error.cause instanceof Error ? `\ncaused by ${error.cause.stack ?? ""}` : "";

@@ -6,7 +6,7 @@ import type { HostChoice } from "../host/probe.ts";
 import { type ManyHosts, readManyHosts } from "../host/read-host-files.ts";
 import { lockPath } from "../lock/lock.ts";
 import type { ResolveImageOptions } from "../resolve/resolve-options.ts";
-import { type Watching, type World, worldOf } from "../io/world.ts";
+import { inWorld, type Watching, type World } from "../io/world.ts";
 import { replaceOwnFile } from "../io/replace-own-file.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import { choiceOf, type QuestionOptions, readFleetQuestion } from "../node/question.ts";
@@ -47,7 +47,10 @@ export interface CoverOptions
  * const { counts, whatIf } = await cover({ hosts: ["hosts"], whatIf: ["driver=580.95.05"] });
  */
 export async function cover(options: CoverOptions = {}, given?: Partial<World>): Promise<CoverReport> {
-  const world = worldOf(options, given);
+  return inWorld(options, given, (world) => coverIn(options, world));
+}
+
+async function coverIn(options: CoverOptions, world: World): Promise<CoverReport> {
   const { whatIf = [], check = [], html } = options;
   const { fleet, choice, planned } = await readCoverFleet(options, world);
   const suggest = suggestOf(options, planned);

@@ -9,7 +9,7 @@ import { type Lock, type LockedImage, lockPath, lockSchemaVersion } from "../loc
 import type { Requirement } from "../lock/requirement.ts";
 import type { OpenOptions } from "../inspect/image/open-layers.ts";
 import { openOptions, type OpenChoice, type OpenEvent } from "../inspect/open-subject.ts";
-import { type Watching, type World, worldOf } from "../io/world.ts";
+import { inWorld, type Watching, type World } from "../io/world.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import { updateLock } from "../lock/update-lock.ts";
 import { digestOf } from "../oci/digest-of.ts";
@@ -77,7 +77,10 @@ interface AdoptMeans extends OpenOptions {
  * await adopt({ references: ["registry.example.com/team/app:1.0"], axis: ["python=3.12"] });
  */
 export async function adopt(asked: AdoptOptions, given?: Partial<World>): Promise<AdoptAnswer> {
-  const world = worldOf(asked, given);
+  return inWorld(asked, given, (world) => adoptIn(asked, world));
+}
+
+async function adoptIn(asked: AdoptOptions, world: World): Promise<AdoptAnswer> {
   const { references, lock: lockFile = lockPath, axis = [], tagPattern, publishTo } = asked;
   const means = {
     ...openOptions(asked, world),

@@ -3,7 +3,7 @@
 import { type Problem, usageError } from "../errors.ts";
 import type { ImageEffect } from "../inspect/audit/audit-image.ts";
 import { groupBy } from "../io/collections.ts";
-import { type Watching, type World, worldOf } from "../io/world.ts";
+import { inWorld, type Watching, type World } from "../io/world.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
 import type { Lock } from "../lock/lock.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
@@ -44,7 +44,10 @@ export interface AuditAnswer {
  * const { cells } = await audit({ only: ["cuda=12.8.1"] });
  */
 export async function audit(asked: AuditOptions = {}, given?: Partial<World>): Promise<AuditAnswer> {
-  const world = worldOf(asked, given);
+  return inWorld(asked, given, (world) => auditIn(asked, world));
+}
+
+async function auditIn(asked: AuditOptions, world: World): Promise<AuditAnswer> {
   const lock = await readLockIfPresent(lockFileOf(asked));
   return lock !== null && isAdopted(lock) ? auditAdopted(asked, lock, world) : auditBuilt(asked, world);
 }

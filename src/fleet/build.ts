@@ -1,7 +1,7 @@
 /** Builds the cells that the lock does not have. */
 
 import { type Problem, throwProblems, usageError } from "../errors.ts";
-import { note, type World, worldOf } from "../io/world.ts";
+import { inWorld, note, type World } from "../io/world.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import type { FullRegistryClient } from "../oci/registry/create-client.ts";
 import { forPush, registryFor } from "../oci/registry/registry-access.ts";
@@ -29,8 +29,8 @@ export interface BuildOptions extends BuildChoice, LocalBaseChoice {
 
 /**
  * Builds every cell that is not in the lock, and writes the lock after every cell; `push` pushes every image, `index` writes the version's
- * index. A failed cell is one of the `results`, and the build goes on. `signal` starts nothing more, and lets pushes end. `dryRun` answers
- * with the plan.
+ * index. A failed cell is one of the `results`, and the build goes on. An aborted build begins no cell, lets pushes end, and tells in the event
+ * `summary` what was built. `dryRun` answers with the plan.
  *
  * Throws `USAGE`, as `plan`, `ENGINE_…`, `INDEX_CONFLICT` before it builds images that the index would refuse, `LOCK_BUSY`,
  * `WRITE_FAILED`.
@@ -50,14 +50,20 @@ export async function build(
   options: BuildOptions = {},
   given?: Partial<World<FleetBuildEvent>>,
 ): Promise<BuildAnswer | PlanJson> {
+  return inWorld(options, given, (world) => buildIn(options, world));
+}
+
+async function buildIn(
+  options: BuildOptions,
+  world: World<FleetBuildEvent>,
+): Promise<BuildAnswer | PlanJson> {
   const { push = false, dryRun = false, strict = false, engine = defaultEngine } = options;
   const { index = false, replaceIndex: replace = false, concurrency } = options;
-  const world = worldOf(options, given);
   checkOptions(options);
   const signFleet = await openSigner(options, world);
   const { fleet, lockFile, only } = await fleetAt(options, world);
   const problems: Problem[] = [];
-  const { plan } = await prepareBuild(
+  const { plan, unresolved } = await prepareBuild(
     fleet,
     {
       ...{ only, lockFile, push, bases: options, local: options },
@@ -84,10 +90,10 @@ export async function build(
   // Without the signal: an interruption waits until what has been pushed is signed, and what is announced is taken back.
   const connect = () => registryFor(options, { env: world.env }, forPush);
   const signing = signFleet && (await signFleet(fleet.matrix.repository, await connect()));
-  const run = { engine: options, access: options, lockFile, concurrency, push, signing, strict };
+  const run = { engine: options, access: options, lockFile, concurrency, push, signing, strict, unresolved };
   const summary = await runPlan(plan, fleet, run, world);
   const answer = { schemaVersion: 1, ...summary } as const;
-  if (summary.interrupted || (!index && signing === null)) return { ...answer, ...unpublished };
+  if (!index && signing === null) return { ...answer, ...unpublished };
   // If nothing could be built, the reason is the news, and not that there is no lock.
   const hasFailed = summary.results.some(({ status }) => status === "failed");
   if (hasFailed && (await readLockIfPresent(lockFile)) === null) return { ...answer, ...unpublished };

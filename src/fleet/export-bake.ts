@@ -4,7 +4,7 @@ import { relative, resolve } from "node:path";
 import { type Problem, throwProblems } from "../errors.ts";
 import { readRevision } from "../io/git.ts";
 import { count, firstOf } from "../io/table.ts";
-import { type Watching, type World, worldOf } from "../io/world.ts";
+import { inWorld, type Watching, type World } from "../io/world.ts";
 import { type EngineChoice, requireNetwork } from "./engines/engine-choice.ts";
 import { checkSsh, parseSecrets } from "./engines/step-options.ts";
 import { type ContextFolder, jobOf, requireReady } from "./engines/jobs.ts";
@@ -35,7 +35,10 @@ export interface ExportBakeOptions
  * const { target } = await exportBake({ only: ["cuda=12.8.1"] });
  */
 export async function exportBake(asked: ExportBakeOptions = {}, given?: Partial<World>): Promise<BakeFile> {
-  const world = worldOf(asked, given);
+  return inWorld(asked, given, (world) => exportBakeIn(asked, world));
+}
+
+async function exportBakeIn(asked: ExportBakeOptions, world: World): Promise<BakeFile> {
   const { fleet, lockFile, only } = await fleetAt(asked, world);
   const { plan } = await prepareBuild(fleet, { only, lockFile, bases: asked, push: true }, world);
   const { secret = [], ssh = [], network = "default" } = asked;

@@ -2,7 +2,7 @@
 
 import { usageError } from "../errors.ts";
 import { compareFirst, compareText, groupBy } from "../io/collections.ts";
-import { type Watching, type World, worldOf } from "../io/world.ts";
+import { inWorld, type Watching, type World } from "../io/world.ts";
 import type { CellSettings } from "./cells/cell-settings.ts";
 import { type FleetChoice, fleetAt } from "./open/fleet-choice.ts";
 import { prepareBuild } from "./open/prepare-build.ts";
@@ -27,7 +27,10 @@ export async function exportGithubMatrix(
   asked: GithubMatrixOptions = {},
   given?: Partial<World>,
 ): Promise<GithubMatrix> {
-  const world = worldOf(asked, given);
+  return inWorld(asked, given, (world) => exportGithubMatrixIn(asked, world));
+}
+
+async function exportGithubMatrixIn(asked: GithubMatrixOptions, world: World): Promise<GithubMatrix> {
   const { fleet, lockFile, only } = await fleetAt(asked, world);
   const { plan } = await prepareBuild(fleet, { only, lockFile, bases: asked, push: true }, world);
   const open = plan.cells.filter(({ action }) => action === "build" || action === "adopt");

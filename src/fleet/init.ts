@@ -6,7 +6,7 @@ import type { HostFacts } from "../host/facts.ts";
 import { nodeHostIo } from "../host/node-host-io.ts";
 import { probeHost } from "../host/probe-host.ts";
 import { readHostFiles } from "../host/read-host-files.ts";
-import { type Watching, type World, worldOf } from "../io/world.ts";
+import { inWorld, type Watching, type World } from "../io/world.ts";
 import { writeFileAtomic } from "../io/write-file.ts";
 import { type InitFrom, initFrom } from "./init/init-from.ts";
 import { type InitFromDefinition, initFromDefinition } from "./init/init-from-definition.ts";
@@ -64,7 +64,13 @@ export async function init(
   options: InitOptions = {},
   given?: Partial<World>,
 ): Promise<InitAnswer | InitFromAnswer | InitFromDefinitionAnswer> {
-  const world = worldOf(options, given);
+  return inWorld(options, given, (world) => initIn(options, world));
+}
+
+async function initIn(
+  options: InitOptions,
+  world: World,
+): Promise<InitAnswer | InitFromAnswer | InitFromDefinitionAnswer> {
   const { from = [], host = [], hostType = [], name = "app", registry = "localhost:5000" } = options;
   const { rows: key, map = [] } = options;
   const rows = key === undefined ? undefined : { key, map };

@@ -2,7 +2,7 @@
 
 import { type Problem, throwProblems, usageError } from "../errors.ts";
 import { withUnprinted } from "../io/unprinted.ts";
-import { type Watching, type World, worldOf } from "../io/world.ts";
+import { inWorld, type Watching, type World } from "../io/world.ts";
 import { isAdopted, namesOf, refuseAdoptedLock, refuseForeignLock } from "../lock/adopted-lock.ts";
 import type { Lock } from "../lock/lock.ts";
 import { readLock, readLockIfPresent } from "../lock/lock-file.ts";
@@ -33,7 +33,10 @@ export async function updateBases(
   asked: ChangeLockOptions = {},
   given?: Partial<World>,
 ): Promise<UpdateBasesAnswer> {
-  const world = worldOf(asked, given);
+  return inWorld(asked, given, (world) => updateBasesIn(asked, world));
+}
+
+async function updateBasesIn(asked: ChangeLockOptions, world: World): Promise<UpdateBasesAnswer> {
   if (asked.offline)
     throw usageError("--update-bases asks registries, and --offline forbids it", "leave --offline out");
   const { fleet, lockFile: file, only } = await fleetAt(asked, world);
@@ -72,7 +75,11 @@ export async function pruneLock(
   asked: ChangeLockOptions = {},
   given?: Partial<World>,
 ): Promise<RemovedImages> {
-  const { fleet, lockFile: file, only } = await fleetAt(asked, worldOf(asked, given));
+  return inWorld(asked, given, (world) => pruneLockIn(asked, world));
+}
+
+async function pruneLockIn(asked: ChangeLockOptions, world: World): Promise<RemovedImages> {
+  const { fleet, lockFile: file, only } = await fleetAt(asked, world);
   if (only.length > 0)
     throw usageError("--prune looks at the whole lock, --only at some cells", "leave --only out");
   const { repository } = fleet.matrix;

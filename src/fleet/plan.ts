@@ -2,7 +2,7 @@
 
 import { type Problem, usageError } from "../errors.ts";
 import { withUnprinted } from "../io/unprinted.ts";
-import { note, type Watching, type World, worldOf } from "../io/world.ts";
+import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import type { FullRegistryClient } from "../oci/registry/create-client.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
 import { unknownTargets } from "./cells/impossible.ts";
@@ -45,11 +45,14 @@ export async function plan(
   options: PlanOptions = {},
   given?: Partial<World>,
 ): Promise<PlanJson | ExplainedPlan> {
+  return inWorld(options, given, (world) => planIn(options, world));
+}
+
+async function planIn(options: PlanOptions, world: World): Promise<PlanJson | ExplainedPlan> {
   const { remote = false, offline = false, push = false, explain } = options;
   if (remote && offline) {
     throw usageError("--remote asks registries, and --offline forbids it", "leave one of them out");
   }
-  const world = worldOf(options, given);
   const problems: Problem[] = [];
   const onProblem = (problem: Problem) => {
     problems.push(problem);

@@ -6,7 +6,7 @@ import { type ManyHosts, readManyHosts } from "../host/read-host-files.ts";
 import type { NamedHost } from "../host/read-hosts.ts";
 import { readTextFile } from "../io/files.ts";
 import { inputLimits } from "../io/limits.ts";
-import { note, type Watching, type World, worldOf } from "../io/world.ts";
+import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import { fetchFleet } from "../lock/fetch-lock.ts";
 import { readLock } from "../lock/lock-file.ts";
 import { type Lock, lockPath } from "../lock/lock.ts";
@@ -65,14 +65,17 @@ export async function promote(
   options: PromoteOptions,
   given?: Partial<World<PromotionEvent>>,
 ): Promise<Promotion> {
-  const world = worldOf(options, given);
+  return inWorld(options, given, (world) => promoteIn(options, world));
+}
+
+async function promoteIn(options: PromoteOptions, world: World<PromotionEvent>): Promise<Promotion> {
   const hosts = await readHosts(options, world);
   const choice = choiceOf(options);
   const signFleet = await openSigner(options, world);
   // Without the signal: an interruption waits until what is announced is taken back.
   const registry = await registryFor(options, { env: world.env }, forPush);
   const fetching = {
-    connect: async () => registry,
+    connect: () => registryFor(options, world),
     cache: null,
     now: () => new Date(),
     tell: (line: string) => note(world, [line]),

@@ -1,7 +1,7 @@
 /** Pushes images that were built and not pushed, then writes the version's index. */
 
 import { throwProblems } from "../errors.ts";
-import { type World, worldOf } from "../io/world.ts";
+import { inWorld, type World } from "../io/world.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import { forPush, registryFor } from "../oci/registry/registry-access.ts";
@@ -16,7 +16,7 @@ import { type BuildAnswer, type BuildChoice, type FleetBuildEvent, runPlan } fro
 
 export type PublishOptions = Omit<BuildChoice, "cache">;
 
-const nothingBuilt = { schemaVersion: 1, results: [], kept: 0, interrupted: false } as const;
+const nothingBuilt = { schemaVersion: 1, results: [], kept: 0 } as const;
 
 /**
  * Pushes images that were built and not pushed, and writes one image index for the version. An image that the engine has lost is built again;
@@ -31,7 +31,10 @@ export async function publish(
   options: PublishOptions = {},
   given?: Partial<World<FleetBuildEvent>>,
 ): Promise<BuildAnswer> {
-  const world = worldOf(options, given);
+  return inWorld(options, given, (world) => publishIn(options, world));
+}
+
+async function publishIn(options: PublishOptions, world: World<FleetBuildEvent>): Promise<BuildAnswer> {
   const { replaceIndex: replace = false, replaceBase, concurrency } = options;
   const { signal } = world;
   const signFleet = await openSigner(options, world);
@@ -50,13 +53,12 @@ export async function publish(
   const recall = async () =>
     (await recallBuilt(fleet, { only, lockFile, replaceBase, published: true })).plan;
   const before = await recall();
-  if (!replace) throwProblems(await planIndexConflicts(before, registry));
+  if (!replace) throwProblems(await planIndexConflicts(before, await registryFor(options, world)));
   const waiting = before.cells.filter(isUnpushed);
   const unpushed = { ...before, cells: waiting, retired: [] };
   const run = { engine: options, access: options, lockFile, concurrency, push: true, signing, strict: false };
   const pushed = waiting.length === 0 ? null : await runPlan(unpushed, fleet, run, world);
   const answer = { ...nothingBuilt, ...pushed };
-  if (pushed?.interrupted) return { ...answer, ...tellPublication(null, signing, world) };
   const plan = pushed === null ? before : await recall();
   const hasFailed = answer.results.some(({ status }) => status === "failed");
   // If nothing could be pushed, the reason is the news, and not that there is nothing.

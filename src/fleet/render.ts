@@ -1,6 +1,6 @@
 /** Writes one Dockerfile for each possible cell, or checks the Dockerfiles on disk. */
 
-import { type Watching, type World, worldOf } from "../io/world.ts";
+import { inWorld, type Watching, type World } from "../io/world.ts";
 import { readDockerfiles, removeDockerfiles, writeDockerfiles } from "./dockerfile/dockerfiles.ts";
 import { type Drift, findDrift } from "./dockerfile/drift.ts";
 import { type FleetChoice, fleetAt } from "./open/fleet-choice.ts";
@@ -53,7 +53,11 @@ export async function render(
   asked: RenderOptions = {},
   given?: Partial<World>,
 ): Promise<RenderAnswer | RenderCheck> {
-  const { fleet, only } = await fleetAt(asked, worldOf(asked, given));
+  return inWorld(asked, given, (world) => renderIn(asked, world));
+}
+
+async function renderIn(asked: RenderOptions, world: World): Promise<RenderAnswer | RenderCheck> {
+  const { fleet, only } = await fleetAt(asked, world);
   const { out: root = fleet.root, prune = false, check = false } = asked;
   const files = checkedCells(fleet, only).map((cell) => fleet.dockerfileOf(cell));
   const drift = findDrift(files, readDockerfiles(root));

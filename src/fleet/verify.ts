@@ -1,7 +1,7 @@
 /** Compares a fleet in its registry with the lock: digests, signatures, provenance. */
 
 import { withUnprinted } from "../io/unprinted.ts";
-import { type Watching, type World, worldOf } from "../io/world.ts";
+import { inWorld, type Watching, type World } from "../io/world.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
 import { repositoriesOf } from "../lock/image-repository.ts";
 import { type Lock, lockPath } from "../lock/lock.ts";
@@ -45,7 +45,10 @@ export interface VerifyAnswer extends Verification {
  * const { drift, conflicts } = await verify({ provenance: true });
  */
 export async function verify(asked: VerifyOptions = {}, given?: Partial<World>): Promise<VerifyAnswer> {
-  const world = worldOf(asked, given);
+  return inWorld(asked, given, (world) => verifyIn(asked, world));
+}
+
+async function verifyIn(asked: VerifyOptions, world: World): Promise<VerifyAnswer> {
   const lock = await readLock(asked.lock ?? lockPath);
   const registry = await registryFor(asked, world);
   // Before any change: an image that no accepted signer has signed is not healed.

@@ -3,7 +3,7 @@
 import { usageError } from "../errors.ts";
 import { readTextFile } from "../io/files.ts";
 import { inputLimits } from "../io/limits.ts";
-import { type Watching, type World, worldOf } from "../io/world.ts";
+import { inWorld, type Watching, type World } from "../io/world.ts";
 import type { ToldOfHost } from "./complete-hosts.ts";
 import type { HostFacts } from "./facts.ts";
 import { nodeHostIo } from "./node-host-io.ts";
@@ -39,7 +39,7 @@ export async function probe(
   options: HostChoice & DriverQuestion & Watching = {},
   given?: Partial<World>,
 ): Promise<HostFacts> {
-  return readFacts(options, given, { ofNode: false });
+  return inWorld(options, given, (world) => readFacts(options, world, { ofNode: false }));
 }
 
 /** The same of the node around this container, whose own devices say nothing. */
@@ -47,16 +47,16 @@ export async function probeNode(
   options: HostChoice & Watching = {},
   given?: Partial<World>,
 ): Promise<HostFacts> {
-  return readFacts(options, given, { ofNode: true });
+  return inWorld(options, given, (world) => readFacts(options, world, { ofNode: true }));
 }
 
 async function readFacts(
-  options: HostChoice & DriverQuestion & Watching,
-  given: Partial<World> | undefined,
+  options: HostChoice & DriverQuestion,
+  world: World,
   { ofNode }: Required<Pick<ProbeOptions, "ofNode">>,
 ): Promise<HostFacts> {
   const { gpus, driver, askDriver = false, self = ["imgmatch"] } = options;
-  const world = worldOf(options, given);
+  const { readStdin } = world;
   const other = otherHost(options);
   if (other === null) {
     if (driver === undefined) {

@@ -5,7 +5,7 @@ import { usageError } from "../errors.ts";
 import { readTextFile } from "../io/files.ts";
 import { inputLimits } from "../io/limits.ts";
 import { replaceOwnFile } from "../io/replace-own-file.ts";
-import { type Watching, type World, worldOf } from "../io/world.ts";
+import { inWorld, type Watching, type World } from "../io/world.ts";
 import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
 import {
   checkSubjects,
@@ -51,7 +51,10 @@ export interface InspectAnswer {
  * const { subjects, expected } = await inspect({ subjects: ["dist/app.whl"], expect: "sm_80 march<=x86-64-v3" });
  */
 export async function inspect(asked: InspectOptions, given?: Partial<World>): Promise<InspectAnswer> {
-  const world = worldOf(asked, given);
+  return inWorld(asked, given, (world) => inspectIn(asked, world));
+}
+
+async function inspectIn(asked: InspectOptions, world: World): Promise<InspectAnswer> {
   const { from, cache = true } = asked;
   const rules = await rulesOf(asked, world);
   if (asked.sarif !== undefined && rules === null)

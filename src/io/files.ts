@@ -2,7 +2,7 @@
 
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import { ImgmatchError } from "../errors.ts";
+import { faultOf, ImgmatchError } from "../errors.ts";
 import type { ProblemCode } from "../problem-codes.ts";
 import { type InputLimit, inputTooLarge } from "./limits.ts";
 
@@ -110,7 +110,7 @@ export function unreadable(
   error: unknown,
   { what = "", fix }: { readonly what?: string; readonly fix?: string } = {},
 ): ImgmatchError {
-  const message = `${what} cannot be read: ${errnoMessage(error)}`.trimStart();
+  const message = `${what} cannot be read: ${faultOf(error)}`.trimStart();
   return new ImgmatchError(
     { code: "FILE_UNREADABLE", message, at: { file }, ...(fix === undefined ? {} : { fix }) },
     { cause: error },
@@ -127,8 +127,4 @@ export function ignoring(...codes: readonly string[]): (error: unknown) => void 
 /** True if a thrown value is a system error with one of these names, for example `ENOENT`. */
 export function isErrno(error: unknown, ...codes: readonly string[]): boolean {
   return error instanceof Error && "code" in error && codes.includes(String(error.code));
-}
-
-export function errnoMessage(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

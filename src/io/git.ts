@@ -1,6 +1,6 @@
 /** Asks git about a folder, without a shell. */
 
-import { errnoMessage } from "./files.ts";
+import { faultOf } from "../errors.ts";
 import { runProgram } from "./run-program.ts";
 import type { Environment } from "./world.ts";
 
@@ -26,7 +26,7 @@ export async function askGit(
     const [line = ""] = stderr.trim().split("\n");
     return { ok: false, reason: line.replace(/^fatal: /, "") || "it ended without a word" };
   } catch (error) {
-    return { ok: false, reason: errnoMessage(error) };
+    return { ok: false, reason: faultOf(error) };
   }
 }
 

@@ -1,5 +1,6 @@
 /** Parses JSON from outside, with the place of a fault. `checks.ts` checks the value. */
 
+import { faultOf } from "../errors.ts";
 import type { Place } from "../errors.ts";
 import { quoteLine } from "./limits.ts";
 
@@ -28,7 +29,7 @@ export function readJson(source: string): JsonReading {
   try {
     return { ok: true, value: JSON.parse(text) };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = faultOf(error);
     return { ok: false, fault: "not JSON", reason: withoutQuote(message), place: placeOf(message, text) };
   }
 }

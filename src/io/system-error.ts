@@ -1,14 +1,14 @@
 /** Turns the system's errors into problems: a full disk is no bug of imgmatch. */
 
-import { ImgmatchError } from "../errors.ts";
-import { errnoMessage, isErrno } from "./files.ts";
+import { faultOf, ImgmatchError } from "../errors.ts";
+import { isErrno } from "./files.ts";
 
 /** null for an error that is not the system's. */
 export function systemProblem(error: unknown): ImgmatchError | null {
   if (error instanceof ImgmatchError) return error;
   if (isErrno(error, "EMFILE", "ENFILE")) {
     const whose = isErrno(error, "EMFILE") ? "this process" : "the system";
-    const message = `${whose} may not open more files: ${errnoMessage(error)}`;
+    const message = `${whose} may not open more files: ${faultOf(error)}`;
     return new ImgmatchError({ code: "TOO_MANY_FILES", message, fix: moreFiles }, { cause: error });
   }
   const path = error instanceof Error && "path" in error ? error.path : undefined;
@@ -63,5 +63,5 @@ function reasonOf(error: unknown): Reason {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   const known = reasons[code];
   if (known !== undefined) return { ...known, what: `${known.what} (${code})` };
-  return { what: errnoMessage(error), fix: "correct the cause that the system names" };
+  return { what: faultOf(error), fix: "correct the cause that the system names" };
 }

@@ -12,7 +12,7 @@ export type Notice =
 
 /** Options of every function of the library, besides a command's flags. */
 export interface Watching<Event = never> {
-  /** Ends the work. */
+  /** Ends the work: aborted before or during it, the promise rejects with the reason. What is being published is finished first. */
   readonly signal?: AbortSignal | undefined;
   /** Gets notes, progress, and problems that do not end the work. */
   readonly onEvent?: ((event: Event | Notice) => void) | undefined;
@@ -29,12 +29,16 @@ export interface World<Event = never> {
   readonly onEvent: (event: Event | Notice) => void;
 }
 
-/** This process, except for `given`. */
-export function worldOf<Event = never>(
+/**
+ * Does the work of a function of the library in this process, except for `given`. If the signal is aborted, before or during the work, the
+ * promise rejects with the signal's reason, once the work has ended.
+ */
+export async function inWorld<Answer, Event = never>(
   { signal, onEvent }: Watching<Event>,
   given: Partial<World<Event>> = {},
-): World<Event> {
-  return {
+  work: (world: World<Event>) => Promise<Answer>,
+): Promise<Answer> {
+  const world = {
     env: process.env,
     cwd: process.cwd(),
     machinePolicy: "/etc/imgmatch/trust.yaml",
@@ -43,6 +47,13 @@ export function worldOf<Event = never>(
     onEvent: onEvent ?? (() => {}),
     ...given,
   };
+  world.signal?.throwIfAborted();
+  try {
+    return await work(world);
+  } finally {
+    // Also in place of the error that the abortion has caused.
+    world.signal?.throwIfAborted();
+  }
 }
 
 /** Throws `INPUT_TOO_LARGE` beyond the limit of facts. */

@@ -1,6 +1,6 @@
 /** Fetches a fleet from its registry, for a machine that has neither matrix nor lock. */
 
-import { ImgmatchError } from "../errors.ts";
+import { faultOf, ImgmatchError } from "../errors.ts";
 import type { ProblemCode } from "../problem-codes.ts";
 import type { Lock } from "./lock.ts";
 import { formatImageReference, type ImageReference } from "../oci/reference.ts";
@@ -164,7 +164,7 @@ async function judge(
 
 /** A cache that cannot be written is worth a line, not a failure: the answer is there. */
 function tellOf(tell: (message: string) => void): (error: unknown) => void {
-  return (error) => tell(`the cache cannot be written: ${error instanceof Error ? error.message : error}`);
+  return (error) => tell(`the cache cannot be written: ${faultOf(error)}`);
 }
 
 /** `3 min`, `2 h`, `5 d`. A clock that was set back gives a negative age, which counts as 0. */

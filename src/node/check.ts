@@ -11,7 +11,7 @@ import type { OpenEvent } from "../inspect/open-subject.ts";
 import { judgeSystem } from "../inspect/system-needs.ts";
 import { remember } from "../io/collections.ts";
 import { withUnprinted } from "../io/unprinted.ts";
-import { note, type Watching, type World, worldOf } from "../io/world.ts";
+import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import type { SignedBy } from "../lock/index-trust.ts";
 import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
 import { problemLines } from "../resolve/answer-lines.ts";
@@ -110,7 +110,10 @@ export async function check(
   options: CheckOptions,
   given?: Partial<World>,
 ): Promise<CheckAnswer | readonly CheckAnswer[]> {
-  const world = worldOf(options, given);
+  return inWorld(options, given, (world) => checkIn(options, world));
+}
+
+async function checkIn(options: CheckOptions, world: World): Promise<CheckAnswer | readonly CheckAnswer[]> {
   const { subjects, lock, onEvent } = options;
   const isOther = isAboutMany(options) || otherHost(options) !== null;
   const registry = await registryFor(options, world);

@@ -5,14 +5,14 @@ import { findProgram } from "../io/run-program.ts";
 import { diagnose, type EngineState, type Finding, type LoginState } from "./diagnose.ts";
 import { infoAnswer, versionAnswer } from "../oci/engine/engine-answers.ts";
 import { connectDocker } from "../oci/engine/api.ts";
-import { ImgmatchError } from "../errors.ts";
+import { faultOf, ImgmatchError } from "../errors.ts";
 import { askStart } from "../host/ask-start.ts";
 import type { DriverQuestion } from "../host/probe.ts";
 import { closedDevices } from "../host/amd/kfd.ts";
 import { nodeHostIo } from "../host/node-host-io.ts";
 import { probeHost } from "../host/probe-host.ts";
-import { errnoMessage, isErrno } from "../io/files.ts";
-import { type Environment, type Watching, type World, worldOf } from "../io/world.ts";
+import { isErrno } from "../io/files.ts";
+import { type Environment, inWorld, type Watching, type World } from "../io/world.ts";
 import { dockerConfigPath } from "../oci/registry/credentials.ts";
 import { listLogins } from "../oci/registry/docker-config.ts";
 
@@ -33,10 +33,13 @@ export async function doctor(
   options: Pick<DriverQuestion, "self"> & Watching = {},
   given?: Partial<World>,
 ): Promise<DoctorAnswer> {
-  const world = worldOf(options, given);
+  return inWorld(options, given, (world) => doctorIn(options, world));
+}
+
+async function doctorIn({ self }: Pick<DriverQuestion, "self">, world: World): Promise<DoctorAnswer> {
   const { env } = world;
   const io = nodeHostIo(env);
-  const { facts, answers } = await askStart(await probeHost(io), io, options.self ?? ["imgmatch"], world);
+  const { facts, answers } = await askStart(await probeHost(io), io, self ?? ["imgmatch"], world);
   const [engine, logins] = await Promise.all([readEngine(env), readLogins(env)]);
   return { schemaVersion: 1, checks: diagnose(facts, engine, logins, closedDevices(io), answers) };
 }
@@ -77,7 +80,7 @@ async function readLogins(env: Environment): Promise<LoginState> {
   } catch (error) {
     if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return none;
     if (error instanceof ImgmatchError) return { ...none, problem: error.problems[0] };
-    const message = `${path} cannot be read: ${errnoMessage(error)}`;
+    const message = `${path} cannot be read: ${faultOf(error)}`;
     return { ...none, problem: { code: "REGISTRY_AUTH", message, fix: "correct its permissions" } };
   }
 }

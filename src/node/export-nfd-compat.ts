@@ -13,7 +13,7 @@ import { type FleetChoice, lockFileOf } from "../fleet/open/fleet-choice.ts";
 import { parseVersion } from "../hardware/driver-version.ts";
 import { type GpuVendor, hasGpuCode, vendorsOf } from "../lock/requirement.ts";
 import { sortedEntries } from "../io/collections.ts";
-import { note, type Watching, type World, worldOf } from "../io/world.ts";
+import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import { alternativesOf } from "../lock/alternatives.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { readLock } from "../lock/lock-file.ts";
@@ -48,10 +48,14 @@ export async function exportNfdCompat(
   options: NfdCompatOptions = {},
   given?: Partial<World>,
 ): Promise<NfdCompatAnswer> {
+  return inWorld(options, given, (world) => exportNfdCompatIn(options, world));
+}
+
+async function exportNfdCompatIn(options: NfdCompatOptions, world: World): Promise<NfdCompatAnswer> {
   const lock = selectImages(await readLock(lockFileOf(options)), options.only ?? []);
   const { images, left } = nfdCompatSpecs(lock);
   note(
-    worldOf(options, given),
+    world,
     left.map(
       (cell) =>
         `left out: ${cell} is not built, or no node can run it, or it is for AMD, whose targets no label says`,

@@ -1,7 +1,7 @@
 /** `imgmatch export sh`: the resolver of a fleet as a script of sh and awk, for nodes without Node.js. */
 
 import type { HostChoice } from "../host/probe.ts";
-import { type Watching, type World, worldOf } from "../io/world.ts";
+import { inWorld, type Watching, type World } from "../io/world.ts";
 import { version } from "../version.ts";
 import { type QuestionOptions, readFleetQuestion } from "./question.ts";
 import { fleetScript } from "./sh/fleet-script.ts";
@@ -29,7 +29,11 @@ export async function exportSh(
   options: ExportShOptions = {},
   given?: Partial<World>,
 ): Promise<ExportShAnswer> {
-  const question = await readFleetQuestion(options, worldOf(options, given));
+  return inWorld(options, given, (world) => exportShIn(options, world));
+}
+
+async function exportShIn(options: ExportShOptions, world: World): Promise<ExportShAnswer> {
+  const question = await readFleetQuestion(options, world);
   const { text, lockDigest, images } = await fleetScript(question.lock, { ...question.options, version });
   return { schemaVersion: 1, version, lockDigest, images, script: text };
 }

@@ -4,7 +4,7 @@ import { usageError } from "../errors.ts";
 import type { HostFacts } from "../host/facts.ts";
 import { probeNode } from "../host/probe.ts";
 import { withUnprinted } from "../io/unprinted.ts";
-import { note, type Watching, type World, worldOf } from "../io/world.ts";
+import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";
 import { refuseTrustWithoutRegistry } from "../trust/trust-demands.ts";
 import type { LabelChanges } from "./launch/labels/image-labels.ts";
@@ -57,7 +57,10 @@ export async function labels(
   options: LabelsOptions = {},
   given?: Partial<World>,
 ): Promise<NodeLabelsAnswer | HostLabelsAnswer> {
-  const world = worldOf(options, given);
+  return inWorld(options, given, (world) => labelsIn(options, world));
+}
+
+async function labelsIn(options: LabelsOptions, world: World): Promise<NodeLabelsAnswer | HostLabelsAnswer> {
   if ((options.hosts ?? []).length > 0) return labelsOfHosts(options, world);
   if (options.remove) throw usageError("--remove is about many hosts", "name them with --hosts");
   const answer = (host: HostFacts, labels: NodeLabels) =>

@@ -3,7 +3,7 @@
 import { usageError } from "../errors.ts";
 import { nodeHostIo } from "../host/node-host-io.ts";
 import { otherHost } from "../host/probe.ts";
-import { note, type World, worldOf } from "../io/world.ts";
+import { inWorld, note, type World } from "../io/world.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";
 import { type Lock, lockPath } from "../lock/lock.ts";
 import type { ResolveImageOptions } from "../resolve/resolve-image.ts";
@@ -30,7 +30,10 @@ import { readFleetQuestion, readQuestion } from "./question.ts";
  * const answer = await launch({ target: "kubernetes", gpus: "2", args: ["python", "train.py"] });
  */
 export async function launch(options: LaunchOptions, given?: Partial<World>): Promise<LaunchAnswer> {
-  const world = worldOf(options, given);
+  return inWorld(options, given, (world) => launchIn(options, world));
+}
+
+async function launchIn(options: LaunchOptions, world: World): Promise<LaunchAnswer> {
   const target = launchTarget(options.target);
   const format = formatFor(target, options);
   const devices = await devicesFor(target, options);

@@ -2,12 +2,11 @@
 
 import { closeSync, fstatSync, openSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { ImgmatchError } from "../errors.ts";
+import { faultOf, ImgmatchError } from "../errors.ts";
 import { neverNeededFeatures, x86Baseline } from "../hardware/cpu-features.ts";
 import type { CpuFacts } from "../host/facts.ts";
 import { openLibrary } from "../host/nvidia/native-library.ts";
 import { fileSource } from "../inspect/byte-source.ts";
-import { errnoMessage } from "../io/files.ts";
 import { answerWithin, startLineProgram } from "../io/line-program.ts";
 import type { World } from "../io/world.ts";
 
@@ -59,7 +58,7 @@ function listVariants(folder: string): readonly string[] {
   } catch (error) {
     throw new ImgmatchError({
       code: "FILE_UNREADABLE",
-      message: `${folder}: ${errnoMessage(error)}`,
+      message: `${folder}: ${faultOf(error)}`,
       fix: "name the folder with the files libggml-cpu-*.so",
     });
   }

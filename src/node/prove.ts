@@ -13,7 +13,7 @@ import {
 } from "../inspect/nvidia/loadable-modules.ts";
 import { noCache } from "../inspect/image/layer-cache.ts";
 import { type OpenChoice, type OpenEvent, openOptions, openSubject } from "../inspect/open-subject.ts";
-import { type Watching, type World, worldOf } from "../io/world.ts";
+import { inWorld, type Watching, type World } from "../io/world.ts";
 import { registryFor, type RegistryAccess } from "../oci/registry/registry-access.ts";
 import { type ProvedVariant, proveVariants } from "./prove-variants.ts";
 import { agreement, judgeModule, type ModuleVerdict } from "./judge-module.ts";
@@ -68,7 +68,10 @@ export interface ModuleResult {
  * modules.filter(({ results }) => results.some(({ agreed }) => agreed === false));
  */
 export async function prove(options: ProveOptions = {}, given?: Partial<World>): Promise<ProveAnswer> {
-  const world = worldOf(options, given);
+  return inWorld(options, given, (world) => proveIn(options, world));
+}
+
+async function proveIn(options: ProveOptions, world: World): Promise<ProveAnswer> {
   const { images = [], variants } = options;
   const command = [...(options.self ?? (["imgmatch"] as const)), "prove", "--each-line", "3"] as const;
   const onGpus =

@@ -3,7 +3,7 @@
 import { ImgmatchError, usageError } from "../errors.ts";
 import type { HostChoice } from "../host/probe.ts";
 import { type EndedProgram, runProgram } from "../io/run-program.ts";
-import { note, type Watching, type World, worldOf } from "../io/world.ts";
+import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import type { SignedBy } from "../lock/index-trust.ts";
 import type { Lock } from "../lock/lock.ts";
 import { byDigest, type ImmutableReference } from "../oci/immutable-reference.ts";
@@ -55,7 +55,10 @@ export interface PulledImage {
  * const { name, present } = await pull({ engine: "containerd" });
  */
 export async function pull(options: PullOptions = {}, given?: Partial<World>): Promise<PulledImage> {
-  const world = worldOf(options, given);
+  return inWorld(options, given, (world) => pullIn(options, world));
+}
+
+async function pullIn(options: PullOptions, world: World): Promise<PulledImage> {
   const { engine: runtime = "docker", namespace = "k8s.io", option = [] } = options;
   const question = await readQuestion(options, world);
   const plain = nameOf(options, question.lock);

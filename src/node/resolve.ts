@@ -5,7 +5,7 @@ import { type DriverQuestion, otherHost } from "../host/probe.ts";
 import { answerOf, rankImages } from "../resolve/resolve-image.ts";
 import type { HostResolution } from "../resolve/resolver.ts";
 import { matchOf, readQuestion, type QuestionOptions } from "./question.ts";
-import { note, type Watching, type World, worldOf } from "../io/world.ts";
+import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import type { SignedBy } from "../lock/index-trust.ts";
 import type { ImmutableReference } from "../oci/immutable-reference.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";
@@ -43,7 +43,13 @@ export async function resolve(
   options: ResolveOptions = {},
   given?: Partial<World>,
 ): Promise<ResolveAnswer | readonly HostResolution[]> {
-  const world = worldOf(options, given);
+  return inWorld(options, given, (world) => resolveIn(options, world));
+}
+
+async function resolveIn(
+  options: ResolveOptions,
+  world: World,
+): Promise<ResolveAnswer | readonly HostResolution[]> {
   if (options.askDriver && (otherHost(options) !== null || (options.hosts ?? []).length > 0))
     throw usageError(
       "--ask-driver asks the driver of this machine, not that of another host",

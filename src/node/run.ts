@@ -2,7 +2,7 @@
 
 import { InternalError, usageError } from "../errors.ts";
 import { otherHost } from "../host/probe.ts";
-import { note, type Watching, type World, worldOf } from "../io/world.ts";
+import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import type { LocalEngine } from "../lock/lock.ts";
 import { unpushedEngines } from "../lock/adopted-lock.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";
@@ -50,7 +50,10 @@ export async function run(
   world?: Partial<World>,
 ): Promise<number>;
 export async function run(options: RunOptions = {}, given?: Partial<World>): Promise<number | RunCommand> {
-  const world = worldOf(options, given);
+  return inWorld(options, given, (world) => runIn(options, world));
+}
+
+async function runIn(options: RunOptions, world: World): Promise<number | RunCommand> {
   const { engine = "docker", dryRun = false, args = [], option = [], tty = false } = options;
   const { lock, host, options: wanted } = await readQuestion(options, world);
   const other = otherHost(options);
@@ -77,5 +80,5 @@ export async function run(options: RunOptions = {}, given?: Partial<World>): Pro
   };
   if (dryRun) return { schemaVersion: 1, argv: target.command(request).argv };
   options.onEvent?.({ type: "start" });
-  return runImage(target, { ...request, tty });
+  return runImage(target, { ...request, tty }, world.signal);
 }

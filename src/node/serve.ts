@@ -3,7 +3,7 @@
 import { setTimeout } from "node:timers/promises";
 import { usageError } from "../errors.ts";
 import { type HostChoice, otherHost, probe } from "../host/probe.ts";
-import { type Watching, type World, worldOf } from "../io/world.ts";
+import { inWorld, type Watching, type World } from "../io/world.ts";
 import type { FindTrust } from "../lock/index-trust.ts";
 import { readLock } from "../lock/lock-file.ts";
 import { parseImageReference } from "../oci/reference.ts";
@@ -101,7 +101,10 @@ export async function serve(
   options: ServeOptions,
   given?: Partial<World>,
 ): Promise<ServedMirror | ServeConfig> {
-  const world = worldOf(options, given);
+  return inWorld(options, given, (world) => serveIn(options, world));
+}
+
+async function serveIn(options: ServeOptions, world: World): Promise<ServedMirror | ServeConfig> {
   const { listen = "127.0.0.1:5047", printConfig } = options;
   const address = parseListenAddress(listen);
   if (printConfig !== undefined) return configOf(printConfig, listen, options);

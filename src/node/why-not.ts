@@ -1,6 +1,6 @@
 /** `imgmatch why-not`: every reason against one image of a lock on a host. */
 
-import { type Watching, type World, worldOf } from "../io/world.ts";
+import { inWorld, type Watching, type World } from "../io/world.ts";
 import type { SignedBy } from "../lock/index-trust.ts";
 import { type WhyNot, whyNotImage } from "../resolve/why-not-image.ts";
 import { type QuestionOptions, readFleetQuestion, readQuestion } from "./question.ts";
@@ -40,7 +40,10 @@ export async function whyNot(
   options: WhyNotOptions,
   given?: Partial<World>,
 ): Promise<WhyNotAnswer | readonly HostWhyNot[]> {
-  const world = worldOf(options, given);
+  return inWorld(options, given, (world) => whyNotIn(options, world));
+}
+
+async function whyNotIn(options: WhyNotOptions, world: World): Promise<WhyNotAnswer | readonly HostWhyNot[]> {
   const { image } = options;
   if ((options.hosts ?? []).length === 0) {
     const question = await readQuestion(options, world);

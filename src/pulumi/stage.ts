@@ -16,12 +16,12 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { ImgmatchError } from "../errors.ts";
+import { faultOf, ImgmatchError } from "../errors.ts";
 import type { BuildRequest } from "../fleet/engines/engine.ts";
 import { contextItems, isWhole } from "../fleet/engines/context-items.ts";
 import { noNamedContexts, writeContextItems } from "../fleet/engines/staged-context.ts";
 import type { ContextEntry } from "../fleet/context/context.ts";
-import { errnoMessage, ignoring } from "../io/files.ts";
+import { ignoring } from "../io/files.ts";
 import { isLeft, ownedName } from "../io/owner.ts";
 import { makeFolderFor } from "../io/project-folder.ts";
 import { writeFileAtomic } from "../io/write-file.ts";
@@ -108,7 +108,7 @@ async function stageBuild(
     return { context, dockerfile };
   } catch (error) {
     if (error instanceof ImgmatchError) throw error;
-    const message = `cannot be written: ${errnoMessage(error)}`;
+    const message = `cannot be written: ${faultOf(error)}`;
     throw new ImgmatchError({ code: "WRITE_FAILED", message, at: { file: folder } }, { cause: error });
   }
 }

@@ -179,9 +179,9 @@ export function withWorkingCures(
   found: Misfit,
   image: ImageToFit,
   host: HostView,
-  { existing }: FitOptions,
+  { existing, local }: FitOptions,
 ): Misfit {
-  return withCures(found, () => workingCures(found, { image, host, trial, existing }));
+  return withCures(found, () => workingCures(found, { image, host, trial, existing, local }));
 }
 
 /** Only hardware decides: whether the image is built and asked for is another matter. */

@@ -1,7 +1,7 @@
 /** A user's wishes about an answer, and their form for the rules. */
 
 import { type GpuVendor, gpuVendors, hasGpuCode, vendorsOf } from "../lock/requirement.ts";
-import type { Lock } from "../lock/lock.ts";
+import type { Lock, LockedImage } from "../lock/lock.ts";
 import { existingCells, type FindCells } from "./find-cell.ts";
 import type { OrderStep } from "./order-steps.ts";
 import { checkPins, type Pin, type Pins, plainPins } from "./pins.ts";
@@ -33,14 +33,20 @@ export interface FitOptions extends Pick<ResolveImageOptions, "cpuOnly" | "requi
 export function fitOptions(lock: Lock, options: ResolveImageOptions) {
   const pins = plainPins(options.pins ?? {});
   const candidates = Object.values(lock.images).filter(
-    ({ requires, axes, digest, local }) =>
-      hasGpuCode(requires) &&
-      (digest !== null || (local !== undefined && options.local?.has(local.id) === true)) &&
-      checkPins(axes, pins) === null,
+    (image) =>
+      hasGpuCode(image.requires) && canBeHad(image, options.local) && checkPins(image.axes, pins) === null,
   );
   const vendors = new Set(candidates.flatMap(({ requires }) => vendorsOf(requires)));
   const gpuImages = gpuVendors.filter((vendor) => vendors.has(vendor));
   return { ...options, pins, gpuImages, existing: existingCells(lock) };
+}
+
+/** A registry has the image, or an engine of this machine that is asked for it. */
+export function canBeHad(
+  { digest, local }: Pick<LockedImage, "digest" | "local">,
+  held: ReadonlySet<string> | undefined,
+): boolean {
+  return digest !== null || (local !== undefined && held?.has(local.id) === true);
 }
 
 /** `--pin cuda=none` asks for an image without GPU code as clearly as `--cpu` does. */

@@ -16,4 +16,6 @@ export interface TrialOf {
   readonly trial: Trial;
   /** Finds the other cells of the lock. */
   readonly existing: FindCells | undefined;
+  /** Ids of the images that an engine of this machine has. Undefined where no engine is asked. */
+  readonly local: ReadonlySet<string> | undefined;
 }

@@ -1,6 +1,8 @@
 /** Tries a cure before it is offered: a driver must serve the image and drive its GPUs, and a new cell must not exist. */
 
 import { hasGpuCode } from "../lock/requirement.ts";
+import type { LockedImage } from "../lock/lock.ts";
+import { canBeHad } from "./resolve-options.ts";
 import { sideOf } from "./rules/gpu-side.ts";
 import { otherToolkit, tryDriver } from "./rules/nvidia/try-driver.ts";
 import { cpuCell } from "./rules/shared-cures.ts";
@@ -74,12 +76,17 @@ function tryCell(
   const there = cells.filter(
     ([, other]) => !trial(other, host).has(code) && !trial(other, host).has("CPU_FEATURES_MISSING"),
   );
-  const [cell, found] = there.find(([, { digest }]) => digest !== null) ?? there[0] ?? [];
+  const [cell, found] = there.find(([, other]) => canBeHad(other, on.local)) ?? there[0] ?? [];
   if (cell === undefined || found === undefined) return cure;
   const values = Object.keys(axes).map((axis) => `${axis}=${found.axes[axis] ?? "none"}`);
   const has = values.length > 0 ? values.join(" ") : `platform ${found.platform}`;
-  const take = found.digest === null ? `build ${cell} (imgmatch build)` : `take ${cell}`;
-  return { text: `${take}, which has ${has}`, remedy: { kind: "take", cell } };
+  return { text: `${toHave(cell, found, on)}, which has ${has}`, remedy: { kind: "take", cell } };
+}
+
+function toHave(cell: string, image: LockedImage, on: TrialOf): string {
+  if (canBeHad(image, on.local)) return `take ${cell}`;
+  const isElsewhere = image.local !== undefined && on.local === undefined;
+  return isElsewhere ? `push ${cell} (imgmatch build --push)` : `build ${cell} (imgmatch build)`;
 }
 
 function wantsNone({ cuda, accel }: Readonly<Record<string, string>>): boolean {

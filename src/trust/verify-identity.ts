@@ -10,7 +10,7 @@ import {
   VerificationError,
   Verifier,
 } from "@sigstore/verify";
-import { ImgmatchError } from "../errors.ts";
+import { faultOf, ImgmatchError } from "../errors.ts";
 import { checked, fields, text, wholeNumber } from "../io/checks.ts";
 import { fieldsOf, parseJson } from "../io/json.ts";
 import { attempt } from "../io/attempt.ts";
@@ -71,7 +71,7 @@ function verifiedIdentity(verifier: Verifier, bundle: Bundle, evidence: ReadEvid
     if (!name || !extensions?.issuer) return damaged("its certificate names nobody, or not who confirmed it");
     return { name, issuer: extensions.issuer };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = faultOf(error);
     const isOfCertificate = error instanceof VerificationError && error.code === "CERTIFICATE_ERROR";
     const late = isOfCertificate && entity !== null ? outside(bundle, entity) : null;
     return late === null ? damaged(why) : { code: "CERTIFICATE_EXPIRED", why: late };

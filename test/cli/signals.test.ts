@@ -111,6 +111,23 @@ describe("the first signal ends a command that waits", () => {
   });
 });
 
+test("an error that nobody catches is told with a stack, and without the line of the bundle", async () => {
+  // Thrown by the engine of JavaScript, in the function of the program that a signal calls.
+  const preload = "AbortController.prototype.abort = JSON.parse.bind(null, '{');";
+  const boom = join(makeFolder({ "boom.cjs": preload }), "boom.cjs");
+  const before = connections;
+  const child = start(["plan"], project(), { NODE_OPTIONS: `--require ${boom}` });
+  const ended = end(child);
+  await until(() => connections > before);
+  child.kill("SIGTERM");
+  const { code, stderr } = await ended;
+  expect(stderr).toMatch(
+    /^This is a bug in imgmatch.*\nimgmatch \S+, Node .*\nSyntaxError: .*\n {4}at .*cli/s,
+  );
+  for (const line of stderr.split("\n")) expect(line.length).toBeLessThan(300);
+  expect(code).toBe(1);
+});
+
 describe("serve", () => {
   test("listens until SIGTERM, and ends with 0", { timeout: 30_000 }, async () => {
     const child = start(

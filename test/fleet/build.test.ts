@@ -39,15 +39,15 @@ test("what it hears is what --json prints, but for where a problem's details sta
   };
   const means = { engine: "podman", concurrency: 1, signal: ended.signal } as const;
   const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` };
-  const answer = await build({ matrix, offline: true, onEvent, ...means }, { env });
+  await expect(build({ matrix, offline: true, onEvent, ...means }, { env })).rejects.toThrow("aborted");
   expect(heard.map(({ type }) => type)).toEqual(["plan", "start", "log", "failed", "interrupted", "summary"]);
   const [begin, start, log, failed, interrupted, summary] = heard;
   expect(begin).toMatchObject({ counts: { build: 2 } });
   expect(failed).toMatchObject({ cell: "x86-64-v2", problems: [{ code: "BUILD_FAILED" }] });
   expect(summary).toMatchObject({ built: 0, failed: 1, interrupted: 1, kept: 0 });
   const { type: _, ...result } = failed as CellResult & { readonly type: "failed" };
-  expect(answer).toMatchObject({ schemaVersion: 1, interrupted: true, index: null, signatures: null });
-  expect(answer.results).toEqual([result, { status: "interrupted", cell: "x86-64-v3" }]);
+  const results = [result, { status: "interrupted", cell: "x86-64-v3" }];
+  expect(summary).toMatchObject({ results });
 
   let out = "";
   const context = {
@@ -74,6 +74,36 @@ test("what it hears is what --json prints, but for where a problem's details sta
     interrupted,
     { ...summary, results: [whole, { status: "interrupted", cell: "x86-64-v3" }] },
   ]);
+});
+
+test("a cell whose base cannot be read fails with the cure for the base, and offline with the way to ask", async () => {
+  const folder = makeFolder({
+    "matrix.yaml":
+      'name: app\nversion: "1"\nregistry: localhost:1/team\nbase: localhost:1/base:1\ntemplate: a.hbs\naxes: { march: [x86-64-v3] }\n',
+    "a.hbs": "FROM {{base}}\nENV MARCH={{march.name}}\n",
+  });
+  const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` };
+  const about = { matrix: join(folder, "matrix.yaml"), engine: "podman" } as const;
+  const told: (Problem | string)[] = [];
+  const onEvent = (event: FleetBuildEvent | Notice) => {
+    if (event.type === "problem") told.push(event.problem);
+    if (event.type === "note") told.push(event.text);
+  };
+  const failureOf = async (offline: boolean) =>
+    (await build({ ...about, offline, onEvent }, { env })).results.flatMap((result) =>
+      result.status === "failed" ? result.problems : [],
+    );
+  const [asked] = await failureOf(false);
+  expect(told).toMatchObject([{ code: "BASE_UNRESOLVED", at: { line: 2 }, fix: asked?.fix }]);
+  expect(asked?.fix).toMatch(/^check that localhost:1 is the right host, .* or build with --local-bases/);
+  expect(await failureOf(true)).toMatchObject([
+    { code: "BASE_UNRESOLVED", fix: "leave --offline out: the registry is then asked for the digest" },
+  ]);
+  told.splice(0);
+  await plan({ ...about, push: true, onEvent });
+  expect(told.find((each) => typeof each === "string")).toBe(
+    "whether an index of 1 is published is not known: GET http://localhost:1/v2/team/app/manifests/1: connect ECONNREFUSED 127.0.0.1:1",
+  );
 });
 
 test("a dry run and a plan answer what --json prints", async () => {

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { HostFacts } from "../../src/host/facts.ts";
-import type { Lock } from "../../src/lock/lock.ts";
+import type { Lock, LockedImage } from "../../src/lock/lock.ts";
 import { explainResolution } from "../../src/resolve/explain.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
+import type { ResolveImageOptions } from "../../src/resolve/resolve-options.ts";
 import { whyNotImage } from "../../src/resolve/why-not-image.ts";
-import { a100, cpuHost, gpu, gpuHost, h100, levelV3, v100 } from "./support/hosts.ts";
-import { cuda, gpuImage, image, lockOf } from "./support/locks.ts";
+import { a100, avx512, cpuHost, gpu, gpuHost, h100, levelV3, v100 } from "./support/hosts.ts";
+import { cuda, gpuImage, image, lockOf, requirement } from "./support/locks.ts";
 
 const cuda13 = (code: readonly string[]) =>
   gpuImage(cuda("13.0.2", code, { driver: { mode: "host", minimum: "580.65.06" } }));
@@ -98,6 +99,26 @@ describe("explainResolution", () => {
     expect(explainResolution(lockOf({ v3: image({ measured: other }) }), cpuHost()).join()).not.toContain(
       "use",
     );
+  });
+
+  it("says of a cell that would fit what makes it one that can be had", () => {
+    const local = { engine: "docker", id: `sha256:${"d".repeat(64)}` } as const;
+    const far = { axes: { march: "x86-64-v4" }, requires: requirement(null, [...levelV3, ...avx512]) };
+    const near = image({ axes: { march: "x86-64-v3" }, digest: null, local });
+    const host = cpuHost({ cpu: { ...cpuHost().cpu, features: levelV3, level: "x86-64-v3" } });
+    const cures = (to: LockedImage, options: ResolveImageOptions = {}) =>
+      explainResolution(lockOf({ v3: to, v4: image(far) }), host, options).filter((line) =>
+        line.includes("march="),
+      );
+    expect(cures(near, { local: new Set([local.id]) })).toEqual([
+      "      fix: take v3, which has march=x86-64-v3",
+    ]);
+    expect(cures(near)).toEqual(["      fix: push v3 (imgmatch build --push), which has march=x86-64-v3"]);
+    expect(cures(near, { local: new Set() })).toEqual([
+      "      fix: build v3 (imgmatch build), which has march=x86-64-v3",
+    ]);
+    const never = image({ axes: { march: "x86-64-v3" }, digest: null });
+    expect(cures(never)).toEqual(["      fix: build v3 (imgmatch build), which has march=x86-64-v3"]);
   });
 
   it("names what is wrong with the host, and says of a foreign architecture only that", () => {

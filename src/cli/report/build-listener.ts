@@ -135,12 +135,7 @@ function reporterFor(progress: ProgressName, total: number, context: CommandCont
 }
 
 /** The code that all failures share; 1 if their codes differ, or if the index lacks cells. */
-export function exitCodeOf({
-  interrupted,
-  results,
-  index,
-}: Pick<BuildAnswer, "interrupted" | "results" | "index">): ExitCode {
-  if (interrupted) return exitCodes.interrupted;
+export function exitCodeOf({ results, index }: Pick<BuildAnswer, "results" | "index">): ExitCode {
   const failed = results.flatMap((result) => (result.status === "failed" ? [result.problems[0].code] : []));
   const [code, ...more] = new Set(failed.map((each) => problemCodes[each]));
   if (code !== undefined) return more.length === 0 ? code : exitCodes.failed;

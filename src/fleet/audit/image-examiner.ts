@@ -1,7 +1,7 @@
 /** Opens built images: the lock records what their files need, and a declaration that is not true fails the cell. */
 
 import pLimit from "p-limit";
-import { ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
+import { faultOf, ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
 import {
   auditImage,
   type AuditRequest,
@@ -103,7 +103,7 @@ export function imageAuditor(
 
 /** The examination of an image that stays shut: the build goes on with a warning. */
 function notOpened(error: unknown): Examination {
-  const why = error instanceof ImgmatchError ? error.problems[0].message : String(error);
+  const why = faultOf(error);
   const warning: Problem = {
     code: "AUDIT_NOT_OPENED",
     message: `the image was not opened, so its declared requirement holds: ${why}`,
@@ -151,7 +151,7 @@ function createOriginReader({
       const held = await heldDiffIds(holder, base, watch);
       // It may hold the base for another platform.
       if (sharedLayers(image.diffIds, held) === null) throw error;
-      watch.onLog(`its base is told by the engine's copy: ${error instanceof Error ? error.message : error}`);
+      watch.onLog(`its base is told by the engine's copy: ${faultOf(error)}`);
       return held;
     });
     const count = sharedLayers(image.diffIds, diffIds);

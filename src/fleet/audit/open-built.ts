@@ -1,5 +1,6 @@
 /** Opens a built image at its engine: its own layers if the base's are known, else all of them. */
 
+import { faultOf } from "../../errors.ts";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -68,7 +69,7 @@ export function builtImageOpener(
     const means = { push: holder.push, cache: withBase(cache, known), maxBytes };
     const own = await openByPush(registry, means, subject, watch).catch((error: unknown) => {
       watch.signal.throwIfAborted();
-      watch.onLog(`opened as a whole: ${error instanceof Error ? error.message : error}`);
+      watch.onLog(`opened as a whole: ${faultOf(error)}`);
       return null;
     });
     return own ?? whole();

@@ -177,19 +177,19 @@ function anyOf(pattern: string): (path: string) => boolean {
  * `CONTEXT_NOT_FOUND` for every source of a COPY or ADD that the context does not have. Sources with variables, URLs and here-documents
  * are left to the builder.
  *
- * @param context paths inside the context, with forward slashes
+ * @param context its folder, and the paths inside, with forward slashes
  */
 export function missingSources(
   instruction: Instruction,
   file: string,
-  context: ReadonlySet<string>,
+  { dir, paths }: { readonly dir: string; readonly paths: ReadonlySet<string> },
 ): Problem[] {
   return namedSources(instruction)
-    .filter((source) => !isInContext(source, context))
+    .filter((source) => !isInContext(source, paths))
     .map(
       (source): Problem => ({
         code: "CONTEXT_NOT_FOUND",
-        message: `${instruction.keyword} names ${source}, which is not in the build context`,
+        message: `${instruction.keyword} names ${source}, which is not in the build context ${dir}`,
         fix: "create it, correct the template, or see whether .dockerignore hides it",
         at: { file, line: instruction.line, text: instruction.text.trim() },
       }),

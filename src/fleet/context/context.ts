@@ -4,8 +4,8 @@ import { createHash } from "node:crypto";
 import { readdir, readlink, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { default as dockerignore } from "@balena/dockerignore";
-import { ImgmatchError, type Place } from "../../errors.ts";
-import { errnoMessage, isErrno, readTextFile, unreadable } from "../../io/files.ts";
+import { faultOf, ImgmatchError, type Place } from "../../errors.ts";
+import { isErrno, readTextFile, unreadable } from "../../io/files.ts";
 import { openPlainFile } from "../../io/plain-file.ts";
 import { inputLimits } from "../../io/limits.ts";
 import type { Digest } from "../../oci/digest.ts";
@@ -101,7 +101,7 @@ const hide = "correct its permissions, or hide it with .dockerignore";
 async function requireFolder(folder: string, at: Place): Promise<void> {
   const found = await stat(folder).catch((error: unknown) => {
     if (isErrno(error, "ENOENT", "ENOTDIR")) return null;
-    throw new ImgmatchError({ code: "FILE_UNREADABLE", message: errnoMessage(error), at }, { cause: error });
+    throw new ImgmatchError({ code: "FILE_UNREADABLE", message: faultOf(error), at }, { cause: error });
   });
   if (found?.isDirectory()) return;
   throw new ImgmatchError({

@@ -64,7 +64,6 @@ export interface BuildSummary {
   /** One per cell that was to be built, in the order of the plan. */
   readonly results: readonly CellResult[];
   readonly kept: number;
-  readonly interrupted: boolean;
 }
 
 /** In the order of one cell: `start`, any `log`, `push`, any `open`, then one of `done`, `failed`, `interrupted`. */

@@ -71,8 +71,14 @@ export function isReady(planned: PlannedCell): planned is ReadyCell {
   );
 }
 
-/** One for all that cannot be built: mostly they share their bases. */
-export function unreadyProblem(cells: readonly [PlannedCell, ...PlannedCell[]]): Problem {
+/** Base → why its digest could not be read. */
+export type UnresolvedBases = ReadonlyMap<string, Problem>;
+
+/** One for all that cannot be built: mostly they share their bases. A base without a reason was not asked for. */
+export function unreadyProblem(
+  cells: readonly [PlannedCell, ...PlannedCell[]],
+  reasons: UnresolvedBases = new Map(),
+): Problem {
   const [{ cell }, ...others] = cells;
   const open = cells.flatMap(({ bases }) => bases.filter(({ digest }) => digest === null));
   const missing = open.filter(({ parent }) => parent === undefined).map(({ used }) => used);
@@ -88,7 +94,9 @@ export function unreadyProblem(cells: readonly [PlannedCell, ...PlannedCell[]]):
   return {
     code: "BASE_UNRESOLVED",
     message: `${who} cannot be built: the digest of ${[...new Set(missing)].join(", ")} is not known`,
-    fix: "run imgmatch plan: it asks the registry, and says why the digest is not known",
+    fix:
+      missing.flatMap((ref) => reasons.get(ref)?.fix ?? [])[0] ??
+      "leave --offline out: the registry is then asked for the digest",
   };
 }
 

@@ -1,5 +1,6 @@
 /** Turns an engine's words about a failed push into a problem, and pushes again if the failure may pass. */
 
+import { faultOf } from "../../errors.ts";
 import { RegistryError } from "../../oci/registry/registry-error.ts";
 import { tryAgain, type TryOptions } from "../../oci/registry/try-again.ts";
 import type { BuildWatch } from "./engine.ts";
@@ -14,14 +15,18 @@ const temporary =
 /** `name`: what was pushed, from its registry on. */
 export function pushFailure(name: string, said: string, advice: Advice): RegistryError {
   const registry = name.slice(0, name.indexOf("/"));
-  const message = `pushing ${name} failed: ${said}`;
+  const [first, ...more] = said.trim().split("\n");
+  const what = {
+    message: `pushing ${name} failed: ${first}`,
+    ...(more.length > 0 && { details: more.slice(0, 9).map((line) => `  ${line}`) }),
+  };
   const trust = advice.trust(said, registry);
-  if (trust !== null) return new RegistryError({ code: "REGISTRY_UNREACHABLE", message, fix: trust });
+  if (trust !== null) return new RegistryError({ code: "REGISTRY_UNREACHABLE", ...what, fix: trust });
   if (!isRefusal(said)) {
-    return new RegistryError({ code: "REGISTRY_FAILED", message }, { temporary: temporary.test(said) });
+    return new RegistryError({ code: "REGISTRY_FAILED", ...what }, { temporary: temporary.test(said) });
   }
   const fix = `log in with an account that may push: docker login ${registry}`;
-  return new RegistryError({ code: "REGISTRY_AUTH", message, fix });
+  return new RegistryError({ code: "REGISTRY_AUTH", ...what, fix });
 }
 
 /** The registry wants another login. A number alone says nothing: ports and digests have the same digits. */
@@ -49,6 +54,6 @@ export async function retryPush<T>(
     retries,
     signal,
     onRetry: (error, attempt, waitMs) =>
-      onLog(`${error.message}; try ${attempt + 1} of ${retries + 1} in ${(waitMs / 1000).toFixed(1)} s`),
+      onLog(`${faultOf(error)}; try ${attempt + 1} of ${retries + 1} in ${(waitMs / 1000).toFixed(1)} s`),
   });
 }

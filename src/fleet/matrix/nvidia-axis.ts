@@ -41,10 +41,6 @@ function parseToolkit(text: string, { driver, require }: ToolkitInput, at: Place
   const isFloorGiven = driver?.mode === "host" && driver.minimum !== undefined;
   const toolkit =
     findToolkit(text) ?? findShortToolkit(text) ?? (isFloorGiven ? unlistedToolkit(text) : null);
-  if (toolkit === null && /^(none|cpu)$/.test(text)) {
-    const fix = "write none, or { accel: none }, for the CPU-only row";
-    return refused(`${JSON.stringify(text)} is no CUDA toolkit`, fix, at);
-  }
   if (toolkit === null) {
     const releases = cudaToolkits.map(({ release }) => release);
     const near = suggest(text, releases);

@@ -36,11 +36,14 @@ const cpu = "cpu";
 /** The label of the CPU-only row, and of its compute capability. */
 export const none = "none";
 
+function isCpuRow(text: string): boolean {
+  return text === none || text === cpu;
+}
+
 export function parseCudaValue(input: CudaInput, at: Place): Parsed<AccelValue> {
   const entry = typeof input === "string" ? { toolkit: input } : input;
   const { toolkit } = entry;
-  const isCpuRow = toolkit === none || toolkit === cpu;
-  const chosen = isCpuRow ? cpuRow : { vendor: "nvidia" as const, text: toolkit, label: toolkit };
+  const chosen = isCpuRow(toolkit) ? cpuRow : { vendor: "nvidia" as const, text: toolkit, label: toolkit };
   return accelValue(chosen, entry, broughtBy(input, "cuda", at), at);
 }
 
@@ -67,6 +70,10 @@ export function parseAccelValue(input: AccelInput, at: Place): Parsed<AccelValue
   const brought = broughtBy(input, "accel", at);
   const { key, text } = one;
   const vendor = vendorOfKey(key);
+  if (vendor !== undefined && isCpuRow(text)) {
+    const fix = "write none, or { accel: none }, for the CPU-only row";
+    return refused(`${JSON.stringify(text)} is no version of ${gpuAxes[vendor].name}`, fix, at);
+  }
   if (vendor !== undefined) return accelValue({ vendor, text, label: `${key}-${text}` }, entry, brought, at);
   const word = text === cpu ? none : text;
   const fix = whyNoAccelerator(word);
@@ -123,11 +130,11 @@ function accelValue(
     if (marchPlatforms.includes(platform)) continue;
     problems.push(unknownPlatform(platform, at));
   }
-  const isCpuRow = vendor === null && text === none;
+  const isCpu = vendor === null && text === none;
   const takes = vendor === null ? [] : gpuAxes[vendor].takes;
   for (const key of ["driver", "require"] as const) {
-    if (entry[key] === undefined || takes.includes(key) || (isCpuRow && key === "require")) continue;
-    const whose = isCpuRow ? "the CPU-only row" : label;
+    if (entry[key] === undefined || takes.includes(key) || (isCpu && key === "require")) continue;
+    const whose = isCpu ? "the CPU-only row" : label;
     const what = key === "driver" ? "no driver" : "no CUDA to require";
     problems.push(valueProblem(`${whose} has ${what}`, `remove ${key} from this entry`, at));
   }
@@ -140,7 +147,7 @@ function accelValue(
       label: entry.label ?? label,
       ...brought,
       gpu: vendor && toolkit && { vendor, toolkit: toolkit.value },
-      other: vendor !== null || isCpuRow ? null : text,
+      other: vendor !== null || isCpu ? null : text,
       platforms: entry.platforms ?? null,
       compiler: parseCompiler(entry.compiler),
       cpuFloor,

@@ -8,7 +8,6 @@ import { oncePer, oncePerText } from "../cells/once-per.ts";
 import { compileArguments } from "../dockerfile/arguments.ts";
 import { undeclaredToolkit } from "../dockerfile/base-toolkit.ts";
 import type { Base } from "../dockerfile/bases.ts";
-import type { ContextListing } from "../context/context.ts";
 import { missingSources } from "../context/context-inputs.ts";
 import { type ContextUse, targetUses } from "../context/context-use.ts";
 import { effectiveText } from "../dockerfile/effective-text.ts";
@@ -52,7 +51,7 @@ export function compileDockerfiles(
     const { template, takes } = templates(cell);
     const args = argumentsOf(cell, takes);
     return checkFile(renderCell(cell, matrix, template, args, runBaseOf(cell.settings)), cell, {
-      checks: checksOf(folderOf(cell).listing),
+      checks: checksOf(folderOf(cell)),
       isReference,
       useOf: useOf(cell.settings),
     });
@@ -92,11 +91,12 @@ const uniqueByRef = oncePer((bases: readonly Base[]): readonly Base[] => [
   ...new Map(bases.map((base) => [base.ref, base])).values(),
 ]);
 
-function checksByContext(): (listing: ContextListing) => readonly InstructionCheck[] {
+function checksByContext(): (folder: ContextFolder) => readonly InstructionCheck[] {
   const checkSecrets = onceFaultless(telling, writtenSecrets);
-  return oncePer(({ entries }) => {
-    const paths = new Set(entries.map(({ path }) => path));
-    return [onceFaultless(["COPY", "ADD"], (each, file) => missingSources(each, file, paths)), checkSecrets];
+  return oncePer(({ dir, listing }) => {
+    const paths = new Set(listing.entries.map(({ path }) => path));
+    const checkSources: InstructionCheck = (each, file) => missingSources(each, file, { dir, paths });
+    return [onceFaultless(["COPY", "ADD"], checkSources), checkSecrets];
   });
 }
 

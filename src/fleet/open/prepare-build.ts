@@ -2,6 +2,7 @@
 
 import { groupBy } from "../../io/collections.ts";
 import type { EngineName } from "../engines/engine-traits.ts";
+import type { UnresolvedBases } from "../engines/jobs.ts";
 import { type Problem, throwProblems } from "../../errors.ts";
 import { linesToHide } from "../context/cell-context.ts";
 import type { Fleet } from "./open-fleet.ts";
@@ -44,6 +45,7 @@ export interface BuildQuestion {
 export interface PreparedBuild {
   readonly plan: Plan;
   readonly findBaseDigest: FindBaseDigest;
+  readonly unresolved: UnresolvedBases;
 }
 
 /** Plans the next build, by the lock and what registries say of the bases. */
@@ -76,12 +78,12 @@ export async function prepareBuild(
     ...(takesLocal ? { findLocalBase: await localLookup(local, world) } : {}),
   });
   isPlanned = true;
-  for (const problem of unresolvedBases(plan, fleet, waiting))
-    tell(takesLocal ? problem : { ...problem, fix: `${problem.fix}; ${toHaveLocal}` });
+  const unresolved = unresolvedBases(plan, fleet, waiting, takesLocal);
+  for (const problem of unresolved.values()) tell(problem);
   note(world, strayNotes(plan, fleet));
   if (takesLocal) note(world, localBases(plan).map(describeLocal));
   throwProblems(problems);
-  return { plan, findBaseDigest };
+  return { plan, findBaseDigest, unresolved };
 }
 
 export interface BuiltQuestion {
@@ -118,19 +120,21 @@ const toHaveLocal = "or build with --local-bases, where the engine here has the 
 function unresolvedBases(
   { cells }: Plan,
   { dockerfileOf }: Fleet,
-  problemsByBase: ReadonlyMap<string, Problem>,
-): readonly Problem[] {
+  problemsByBase: UnresolvedBases,
+  takesLocal: boolean,
+): UnresolvedBases {
   const found = new Map<string, Problem>();
   for (const { cell, bases } of cells) {
     for (const { ref, used, digest } of bases) {
-      const problem = problemsByBase.get(used);
-      if (digest !== null || problem === undefined || found.has(used)) continue;
+      const told = problemsByBase.get(used);
+      if (digest !== null || told === undefined || found.has(used)) continue;
+      const problem = takesLocal ? told : { ...told, fix: `${told.fix}; ${toHaveLocal}` };
       const { bases: named, basesIn: file } = dockerfileOf(cell);
       const line = named.find((base) => base.ref === ref)?.line;
       found.set(used, line === undefined ? problem : { ...problem, at: { file, line } });
     }
   }
-  return [...found.values()];
+  return found;
 }
 
 /** Warns of files that tools leave in the build context, for cells that will be built. */

@@ -67,17 +67,13 @@ export function planCells(
 ): Plan {
   const { lock, only = [] } = options;
   const { tagOf } = compileTag(matrix);
-  const absent =
-    lock === null || lock.repository === matrix.repository
-      ? "not in the lock"
-      : `the lock is of another repository, ${lock.repository}`;
   const cells = selectCells(expanded, only).map((entry) => {
     const { cell, skipped } = entry;
     const locked = lockedImageOf(entry, matrix, lock);
     if (skipped !== null) return planSkipped(cell, skipped, locked);
     const ownSources = sources.get(cell.id);
     if (ownSources === undefined) throw new InternalError(`the plan has no Dockerfile of ${cell.id}`);
-    return planCell(cell, ownSources, { locked, absent, tagOf, options });
+    return planCell(cell, ownSources, { locked, absent: whyAbsent(cell, matrix, lock), tagOf, options });
   });
   return { matrix, cells, retired: only.length > 0 ? [] : findRetired(matrix, expanded, options) };
 }
@@ -105,6 +101,15 @@ function lockedImageOf(
   return skipped !== null || repositoryOf(matrix, image) === repositoryOfCell(matrix, cell) ? image : null;
 }
 
+function whyAbsent({ id }: Cell, { repository }: Matrix, lock: Lock | null): string {
+  if (lock !== null && lock.repository !== repository)
+    return `the lock is of another repository, ${lock.repository}`;
+  const image = lock?.images[id];
+  return lock === null || image === undefined
+    ? "not in the lock"
+    : `the lock has it in another repository, ${repositoryOf(lock, image)}`;
+}
+
 function planSkipped(
   cell: Cell,
   { why, reason }: NonNullable<ExpandedCell["skipped"]>,
@@ -123,7 +128,7 @@ function planSkipped(
 
 interface Planning {
   readonly locked: LockedImage | null;
-  /** Why no cell without an image of the lock has one. */
+  /** Why the lock has no image of it. */
   readonly absent: string;
   readonly tagOf: TagOf;
   readonly options: PlanCellsOptions;

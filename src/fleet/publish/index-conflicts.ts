@@ -1,7 +1,7 @@
 /** Finds the differences between the index of a version and a fleet, before anything is built for it. */
 
 import pLimit from "p-limit";
-import { ImgmatchError, type Problem } from "../../errors.ts";
+import { faultOf, ImgmatchError, type Problem } from "../../errors.ts";
 import type { Digest } from "../../oci/digest.ts";
 import {
   formatImageReference,
@@ -191,7 +191,7 @@ export async function pushConflicts(
     return [{ ...first, message: `${first.message}${others}`, fix: beforePush }];
   } catch (error) {
     if (!(error instanceof RegistryError)) throw error;
-    tell(`whether an index of ${plan.matrix.version} is published is not known: ${error.message}`);
+    tell(`whether an index of ${plan.matrix.version} is published is not known: ${faultOf(error)}`);
     return [];
   }
 }

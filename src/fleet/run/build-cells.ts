@@ -5,7 +5,7 @@
 
 import { setMaxListeners } from "node:events";
 import pLimit from "p-limit";
-import { ImgmatchError } from "../../errors.ts";
+import { faultOf, ImgmatchError } from "../../errors.ts";
 import { systemProblem } from "../../io/system-error.ts";
 import type { LockedAttestation } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
@@ -156,7 +156,7 @@ export async function buildCell(
     onEvent({ type: "start", cell, log: log.path });
     made = await makeImage(job, log, options);
   } catch (error) {
-    const path = (await log?.close(error instanceof Error ? error.message : null)) ?? null;
+    const path = (await log?.close(faultOf(error))) ?? null;
     if (drain.aborted && isAbort(error, drain, stop)) return interrupted();
     const problem = systemProblem(error);
     if (problem === null) throw error;

@@ -28,7 +28,14 @@ import {
 import type { Engine } from "../engines/engine.ts";
 import { defaultEngine, type EngineChoice, engineFor } from "../engines/engine-choice.ts";
 import { engineTraits } from "../engines/engine-traits.ts";
-import { type FleetSources, isReady, jobOf, type ReadyCell, unreadyProblem } from "../engines/jobs.ts";
+import {
+  type FleetSources,
+  isReady,
+  jobOf,
+  type ReadyCell,
+  unreadyProblem,
+  type UnresolvedBases,
+} from "../engines/jobs.ts";
 import { sourceDateEpoch } from "../engines/source-date-epoch.ts";
 import type { BuildContext } from "../context/context.ts";
 import { allEntries } from "../context/cell-context.ts";
@@ -84,11 +91,12 @@ export interface RunPlanOptions {
   readonly signing: FleetSigner | null;
   /** Throw `AUDIT_…` for what is wrong with the images of all cells of the plan, also of those that are kept. */
   readonly strict: boolean;
+  readonly unresolved?: UnresolvedBases;
 }
 
 /**
- * A cell that fails, or whose base is unknown, does not stop the others. Throws what the engine throws before the first cell, and with
- * `strict` after the last one what {@link keptFindings} finds, and the same of the images that were built.
+ * A cell that fails, or whose base is unknown, does not stop the others. Throws what the engine throws before the first cell, and after the last
+ * one the signal's reason, and with `strict` what {@link keptFindings} finds, and the same of the images that were built.
  */
 export async function runPlan(
   plan: Plan,
@@ -102,10 +110,11 @@ export async function runPlan(
   const onEffect: OnEffect = (cell, effect) => effects.set(cell, effect);
   const summary =
     counts.build === 0
-      ? { results: [], kept: counts.keep, interrupted: false }
+      ? { results: [], kept: counts.keep }
       : await buildMissing(plan, fleet, options, world, onEffect);
   world.onEvent(summaryEvent(summary));
-  const isJudged = options.strict && !summary.interrupted && plan.matrix.measure;
+  world.signal?.throwIfAborted();
+  const isJudged = options.strict && plan.matrix.measure;
   const kept = isJudged ? await keptFindings(plan, options, world, onEffect) : [];
   const unused = unusedIn(plan, effects);
   const notes = options.push ? unattestedImages(plan, summary) : [];
@@ -150,10 +159,19 @@ async function keptFindings(
 async function buildMissing(
   plan: Plan,
   fleet: Fleet,
-  { engine: choice, access, lockFile, concurrency = buildsAtOnce(), push, signing }: RunPlanOptions,
+  options: RunPlanOptions,
   { env, signal, onEvent }: World<FleetBuildEvent>,
   onEffect: OnEffect,
 ): Promise<BuildSummary> {
+  const {
+    engine: choice,
+    access,
+    lockFile,
+    concurrency = buildsAtOnce(),
+    push,
+    signing,
+    unresolved,
+  } = options;
   const engine = await engineFor(choice, { env });
   if (push) for (const problem of publishedOnLocal(plan)) onEvent({ type: "problem", problem });
   // Without the signal: an interruption waits until an image that is pushed has its tag.
@@ -177,6 +195,7 @@ async function buildMissing(
       ? imageExaminer({ ...examined, declared: declaredImages(plan), cache: folderCache(cacheFolder(env)) })
       : null,
     logFolder: join(fleet.root, ".imgmatch", "logs"),
+    unresolved,
     now: () => (epoch === null ? new Date() : new Date(epoch * 1000)),
   });
 }
@@ -188,6 +207,7 @@ export interface BuildPlanOptions extends Omit<BuildJobsOptions, "onBuilt"> {
   /** Commit of the sources, for a label; empty where there is none. */
   readonly revision: string;
   readonly now: () => Date;
+  readonly unresolved?: UnresolvedBases | undefined;
 }
 
 /** Throws `WRITE_FAILED` or `LOCK_BUSY` for the lock, and bugs; a cell that fails is a result. */
@@ -218,14 +238,13 @@ export async function buildPlan(
   });
   const byCell = new Map(built.map((result) => [result.cell, result]));
   return {
-    results: wanted.map((planned) => byCell.get(planned.cell.id) ?? unready(planned)),
+    results: wanted.map((planned) => byCell.get(planned.cell.id) ?? unready(planned, options.unresolved)),
     kept: plan.cells.filter(({ action }) => action === "keep").length,
-    interrupted: built.some(({ status }) => status === "interrupted"),
   };
 }
 
-function unready(planned: PlannedCell): CellResult {
-  const problems = [unreadyProblem([planned])] as const;
+function unready(planned: PlannedCell, reasons: UnresolvedBases | undefined): CellResult {
+  const problems = [unreadyProblem([planned], reasons)] as const;
   return { status: "failed", cell: planned.cell.id, problems, log: null, durationMs: 0 };
 }
 

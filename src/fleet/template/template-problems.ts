@@ -18,13 +18,15 @@ export function noSuchKey(name: string, parent: string, value: unknown, cell: st
   return absent(name, adviceOn(name.slice(name.lastIndexOf(".") + 1), parent, value, cell));
 }
 
+const addBase = "add base: to the matrix, or to the values of an axis";
+
 function adviceOn(key: string, parent: string, value: unknown, cell: string): string {
   const what = parent === "" ? "this" : parent;
   if (value === null || value === undefined)
-    return `${what} has no keys in every cell; ask {{#if ${what}}} before`;
+    return parent === "base" ? addBase : `cell ${cell} has no ${what}: put it into {{#if ${what}}}…{{/if}}`;
   if (typeof value !== "object") {
-    const stages = parent === "base" ? `; for stages, give every base: of the matrix the key ${key}` : "";
-    return `${what} is a text in cell ${cell}: write {{${what}}}${stages}`;
+    const stages = `, or give every stage its own base in the matrix: base: { ${key}: … }`;
+    return `${what} is a text in cell ${cell}: write {{${what}}}${parent === "base" ? stages : ""}`;
   }
   if (Array.isArray(value)) return `${parent} is an empty list in cell ${cell}; use {{#each ${parent}}}`;
   if (parent === "args") return `the matrix has no args: add args: { ${key}: … } to it`;
@@ -36,10 +38,7 @@ export function nothingToPrint(path: string, cell: string): Mistake {
   return {
     code: "TEMPLATE_UNKNOWN_NAME",
     message: `the template prints ${JSON.stringify(path)}, which cell ${cell} does not have`,
-    fix:
-      path === "base"
-        ? "add base: to the entry of its cuda axis, or once at the top of the matrix"
-        : `put it into {{#if ${path}}}…{{/if}}`,
+    fix: path === "base" ? addBase : `put it into {{#if ${path}}}…{{/if}}`,
   };
 }
 

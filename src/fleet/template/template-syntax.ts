@@ -1,7 +1,7 @@
 /** Parses a template with Handlebars. Errors of syntax have a place and the right form. */
 
 import Handlebars from "handlebars";
-import { ImgmatchError, type Place, type Problem } from "../../errors.ts";
+import { faultOf, ImgmatchError, type Place, type Problem } from "../../errors.ts";
 import { inputLimits, requireSize } from "../../io/limits.ts";
 
 /** A parsed template. */
@@ -26,7 +26,7 @@ export function parseTemplate(source: string, file: string): TemplateSource {
   try {
     return { file, text, lines, tree: Handlebars.parse(text) };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = faultOf(error);
     throw new ImgmatchError(describeSyntaxError(message, lines, file), { cause: error });
   }
 }

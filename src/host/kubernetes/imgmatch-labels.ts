@@ -1,6 +1,6 @@
 /** Reads imgmatch's own annotation and labels of a node: the whole facts, and what `imgmatch labels` wrote. */
 
-import { ImgmatchError } from "../../errors.ts";
+import { faultOf, ImgmatchError } from "../../errors.ts";
 import { readJson } from "../../io/json.ts";
 import { containerGpus, type HostFacts, type NvidiaFacts } from "../facts.ts";
 import { completeFacts, gpuOfProduct } from "../nvidia/complete-gpus.ts";
@@ -24,7 +24,7 @@ export async function readAnnotation(annotation: string | null): Promise<Annotat
     return { facts: await completeFacts(facts), mistake: null };
   } catch (error) {
     if (!(error instanceof ImgmatchError)) throw error;
-    return { facts: null, mistake: error.problems[0]?.message ?? error.message };
+    return { facts: null, mistake: faultOf(error) };
   }
 }
 

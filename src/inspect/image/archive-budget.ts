@@ -63,8 +63,3 @@ export function isDamage(error: unknown): error is Error {
   const code = error instanceof Error && "code" in error ? error.code : null;
   return typeof code === "string" && /^(Z_|ERR_ZSTD|ZSTD_)/.test(code);
 }
-
-/** What a fault of the content tells. */
-export function faultOf(error: Error): string {
-  return error instanceof ImgmatchError ? error.problems[0].message : error.message;
-}

@@ -1,9 +1,9 @@
 /** Decompresses a layer, or a file in it. */
 
+import { faultOf } from "../../errors.ts";
 import { Readable } from "node:stream";
 import zlib from "node:zlib";
 import { Decompress } from "fzstd";
-import { errnoMessage } from "../../io/files.ts";
 import { u32 } from "../little-endian.ts";
 import { maxFrameHeader, readZstdFrame, rleBlock, type ZstdFrame } from "../zstd-frame.ts";
 import { type ChunkReader, type Chunks, createChunkReader } from "./chunks.ts";
@@ -33,7 +33,7 @@ export async function* decompressed(
   compression: Compression,
   name: string,
 ): AsyncGenerator<Uint8Array> {
-  const named = (error: unknown) => invalidImage(`${name}: ${errnoMessage(error)}`);
+  const named = (error: unknown) => invalidImage(`${name}: ${faultOf(error)}`);
   if (compression === null) yield* chunks;
   else if (compression === "gzip") yield* through(chunks, zlib.createGunzip(buffers), named);
   else if (createZstd !== undefined) yield* through(chunks, createZstd(buffers), named);
@@ -79,7 +79,7 @@ async function* throughFzstd(chunks: Chunks, name: string): AsyncGenerator<Uint8
     try {
       stream?.push(bytes, isLast);
     } catch (error) {
-      throw invalidImage(`${name}: ${errnoMessage(error)}`);
+      throw invalidImage(`${name}: ${faultOf(error)}`);
     }
     yield* ready;
     ready = [];

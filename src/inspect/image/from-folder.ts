@@ -4,8 +4,8 @@ import { fstatSync, open, statSync } from "node:fs";
 import { opendir, readlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { ImgmatchError } from "../../errors.ts";
-import { errnoMessage, isErrno } from "../../io/files.ts";
+import { faultOf, ImgmatchError } from "../../errors.ts";
+import { isErrno } from "../../io/files.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import { headBytes, holdsCode } from "../file-inspection.ts";
@@ -88,7 +88,7 @@ async function openEach(
     const file = await openFile(join(folder, path)).catch((error: unknown) => {
       // A file that this user may not read is reported. A file that is gone by now is not.
       isWhole = false;
-      if (!isErrno(error, "ENOENT")) collected.sink.unopened("", errnoMessage(error));
+      if (!isErrno(error, "ENOENT")) collected.sink.unopened("", faultOf(error));
       return null;
     });
     if (file !== null) {
@@ -140,7 +140,7 @@ async function* filesBelow(root: string, path: string): AsyncGenerator<string | 
   } catch (error) {
     throw new ImgmatchError({
       code: "FILE_UNREADABLE",
-      message: `${join(root, path)}: ${errnoMessage(error)}`,
+      message: `${join(root, path)}: ${faultOf(error)}`,
       fix: "run it as a user who may read the whole folder",
     });
   }

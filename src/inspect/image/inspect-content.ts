@@ -1,5 +1,6 @@
 /** Opens the content of a file: code, or archives with code in them, within bounds. */
 
+import { faultOf } from "../../errors.ts";
 import type { ByteSource } from "../byte-source.ts";
 import { headBytes, holdsCode, holdsCodeFrom } from "../file-inspection.ts";
 import { maxScript } from "../loader/shell-path.ts";
@@ -7,7 +8,6 @@ import {
   type ArchiveBudget,
   ArchiveBomb,
   countName,
-  faultOf,
   isDamage,
   type Opening,
   within,

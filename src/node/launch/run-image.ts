@@ -37,11 +37,12 @@ const ending: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM"];
 /**
  * Runs an image with the caller's standard input and output, and answers its exit code, or 128 + n after signal n as a shell does. The
  * container gets the first Ctrl-C or SIGTERM. The second removes the container and throws `INTERRUPTED`: Docker's own command would leave the
- * container running. Throws `LAUNCH_FAILED` if the target's program does not start.
+ * container running. The same does an abortion of `stop`. Throws `LAUNCH_FAILED` if the target's program does not start.
  */
 export async function runImage(
   target: Pick<LocalTarget, "command" | "engine">,
   request: LaunchRequest,
+  stop?: AbortSignal,
   spawn: Spawn = spawnForeground,
 ): Promise<number> {
   const plain = target.command(request);
@@ -50,11 +51,12 @@ export async function runImage(
   const child = spawn(command);
   const terminal = process.stdin.isTTY === true;
   let interrupts = 0;
+  // SIGKILL: a docker that still pulls has no container to pass another signal to.
+  const end = () => void (trace?.remove() ?? Promise.resolve(null)).then(() => child.kill("SIGKILL"));
   const onSignal = (signal: keyof typeof signals): void => {
     if (ending.includes(signal)) interrupts++;
     if (interrupts > 1) {
-      // SIGKILL: a docker that still pulls has no container to pass another signal to.
-      if (interrupts === 2) void (trace?.remove() ?? Promise.resolve(null)).then(() => child.kill("SIGKILL"));
+      if (interrupts === 2) end();
       else child.kill("SIGKILL");
     } else if (!terminal || signals[signal] === "sent") child.kill(signal);
   };
@@ -63,12 +65,14 @@ export async function runImage(
     return [signal, () => onSignal(signal)] as const;
   });
   for (const [signal, listener] of listeners) process.on(signal, listener);
+  stop?.addEventListener("abort", end, { once: true });
   try {
     const code = await exitOf(child, command);
     if (interrupts > 1) throw await interrupted(trace, interrupts);
     return code;
   } finally {
     for (const [signal, listener] of listeners) process.off(signal, listener);
+    stop?.removeEventListener("abort", end);
     trace?.close();
   }
 }

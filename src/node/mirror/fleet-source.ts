@@ -1,7 +1,7 @@
 /** The sources of the mirror's fleets: a lock on this node, or indexes in a registry. */
 
 import { stat } from "node:fs/promises";
-import { ImgmatchError } from "../../errors.ts";
+import { faultOf, ImgmatchError } from "../../errors.ts";
 import { exitCodes, type ProblemCode } from "../../problem-codes.ts";
 import { fetchLock } from "../../lock/fetch-lock.ts";
 import type { FindTrust, IndexReader } from "../../lock/index-trust.ts";
@@ -44,7 +44,7 @@ export async function lockFleet(path: string, { tell }: Pick<SourceOptions, "tel
         throw new Error(`it is of ${read.repository} now, and this mirror serves ${lock.repository}`);
       lock = read;
     } catch (error) {
-      tell(`${path} is left aside: ${error instanceof Error ? error.message : error}`);
+      tell(`${path} is left aside: ${faultOf(error)}`);
     }
     return lock;
   }
@@ -113,7 +113,7 @@ export function registryFleet(reference: ImageReference, options: RegistryFleetO
         known.forget(key);
         throw error;
       }
-      if (error.code === "INDEX_FORMAT") options.tell(error.message);
+      if (error.code === "INDEX_FORMAT") options.tell(error.problems[0].message);
       // Sent to the registry, the client would get an unsigned image.
       if (notAFleet.includes(error.code) && trust?.asksSignature) throw error;
       if (notAFleet.includes(error.code)) lock = null;

@@ -1,5 +1,6 @@
 /** Keeps the node's labels and facts in its cluster true: writes changes, and removes labels that no longer hold. */
 
+import { faultOf } from "../../errors.ts";
 import { formatFactsLine } from "../../host/format-facts.ts";
 import { factsAnnotation, ownLabels } from "../../host/kubernetes/cluster-objects.ts";
 import type { Lock } from "../../lock/lock.ts";
@@ -87,7 +88,7 @@ export function createNodeKeeper({ api, fleets, question, probe, choose, log }: 
     // The prober ends too, so its answer means nothing.
     signal.throwIfAborted();
     const unread = read.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
-    for (const reason of unread) log({ level: "warning", event: "labels", message: messageOf(reason) });
+    for (const reason of unread) log({ level: "warning", event: "labels", message: faultOf(reason) });
     const locks = read.flatMap((each) => (each.status === "fulfilled" ? (each.value ?? []) : []));
     const answers = locks.map((lock) => answerOf(lock, probed));
     chosen = Object.fromEntries(answers.map(({ fleet, fits }) => [fleet, fits]));
@@ -141,13 +142,9 @@ export function createNodeKeeper({ api, fleets, question, probe, choose, log }: 
       } catch (error) {
         if (signal.aborted) return;
         failures++;
-        log({ level: "warning", event: "labels", message: messageOf(error) });
+        log({ level: "warning", event: "labels", message: faultOf(error) });
       }
     },
     counts: () => ({ failures, lastAt, chosen }),
   };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

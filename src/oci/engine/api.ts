@@ -4,9 +4,9 @@ import { readFileSync } from "node:fs";
 import http from "node:http";
 import https from "node:https";
 import { join } from "node:path";
-import { ImgmatchError } from "../../errors.ts";
+import { faultOf, ImgmatchError } from "../../errors.ts";
 import { attempt } from "../../io/attempt.ts";
-import { errnoMessage, isErrno } from "../../io/files.ts";
+import { isErrno } from "../../io/files.ts";
 import { type Endpoint, findEndpoint } from "./engine-endpoint.ts";
 import type { Environment } from "../../io/world.ts";
 import { type Check, requireChecked } from "../../io/checks.ts";
@@ -201,7 +201,7 @@ function broken(endpoint: Endpoint, what: string, error: unknown): ImgmatchError
   return new ImgmatchError(
     {
       code: "ENGINE_FAILED",
-      message: `the engine at ${endpoint.shown} broke off during ${what}: ${errnoMessage(error)}`,
+      message: `the engine at ${endpoint.shown} broke off during ${what}: ${faultOf(error)}`,
       fix: "see the engine's log (journalctl -u docker) and run the same command again: finished work is kept",
     },
     { cause: error },
@@ -228,7 +228,7 @@ function whyUnreachable(endpoint: Endpoint, error: unknown) {
     return { code: "ENGINE_UNREACHABLE", cause: "connection refused", fix: start } as const;
   }
   const timedOut = error instanceof Error && (error.name === "AbortError" || error.name === "TimeoutError");
-  const cause = timedOut ? `nothing came for ${pingTimeoutMs / 1000} s` : errnoMessage(error);
+  const cause = timedOut ? `nothing came for ${pingTimeoutMs / 1000} s` : faultOf(error);
   const fix =
     endpoint.kind === "tcp"
       ? "check host, port and certificates (DOCKER_CERT_PATH, DOCKER_TLS_VERIFY)"

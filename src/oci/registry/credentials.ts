@@ -2,8 +2,8 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ImgmatchError } from "../../errors.ts";
-import { errnoMessage, isErrno } from "../../io/files.ts";
+import { faultOf, ImgmatchError } from "../../errors.ts";
+import { isErrno } from "../../io/files.ts";
 import { isRecord, parseJson, text } from "../../io/json.ts";
 import { runProgram } from "../../io/run-program.ts";
 import { once, remember } from "../../io/collections.ts";
@@ -62,7 +62,7 @@ async function readConfig(path: string): Promise<DockerConfig | null> {
     throw new ImgmatchError(
       {
         code: "REGISTRY_AUTH",
-        message: `Docker's configuration cannot be read: ${errnoMessage(error)}`,
+        message: `Docker's configuration cannot be read: ${faultOf(error)}`,
         fix: "correct its permissions, or set DOCKER_CONFIG to another folder",
         at: { file: path },
       },
@@ -108,7 +108,7 @@ export async function askCredentialHelper(
   const bounds = { timeoutMs, dropErrors: true };
   const ended = await runProgram(program, ["get"], { env, input: `${server}\n`, ...bounds }).catch(
     (error) => {
-      throw failed(isErrno(error, "ENOENT") ? "is not installed" : errnoMessage(error), error);
+      throw failed(isErrno(error, "ENOENT") ? "is not installed" : faultOf(error), error);
     },
   );
   const { status, stdout: output, timedOut } = ended;

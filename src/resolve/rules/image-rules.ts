@@ -4,7 +4,7 @@ import type { Requirement } from "../../lock/requirement.ts";
 import { unknownNeeds } from "../../lock/parse-requirement.ts";
 import { listSome, misfit } from "../misfit.ts";
 import { checkPins } from "../pins.ts";
-import { type FitOptions, pinTextOf } from "../resolve-options.ts";
+import { canBeHad, type FitOptions, pinTextOf } from "../resolve-options.ts";
 import type { Misfit } from "../verdict.ts";
 import { sideOf } from "./gpu-side.ts";
 import type { ImageToFit } from "./rule.ts";
@@ -55,14 +55,15 @@ export function checkUnderstood(requires: Requirement): Misfit | null {
       );
 }
 
-const builtRule: ImageRule = ({ digest, local }, { local: engineHas }) => {
-  if (digest !== null || (local !== undefined && engineHas?.has(local.id))) return null;
+const builtRule: ImageRule = (image, options) => {
+  if (canBeHad(image, options.local)) return null;
+  const { local } = image;
   const remedy = { kind: "build" } as const;
   if (local === undefined)
     return misfit("NOT_BUILT", "has no digest in the lock: it was never built", [
       { text: "run imgmatch build", remedy },
     ]);
-  return engineHas === undefined
+  return options.local === undefined
     ? misfit("NOT_PUSHED", `was built and not pushed: only ${local.engine} has it, where it was built`, [
         { text: "push it (imgmatch build --push)", remedy },
         { text: "on that machine, ask with --local", remedy: null },

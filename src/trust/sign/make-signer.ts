@@ -2,7 +2,7 @@
 
 import type { Bundle } from "@sigstore/bundle";
 import type { Signer as SigstoreSigner, Witness } from "@sigstore/sign";
-import { InternalError } from "../../errors.ts";
+import { faultOf, InternalError } from "../../errors.ts";
 import type { SimpleSigning } from "../evidence.ts";
 import { isSignedBy, parsePublicKey } from "../public-key.ts";
 import type { TrustedSigner } from "../trusted-signers.ts";
@@ -114,10 +114,9 @@ export function signingFailure(name: string, error: unknown): unknown {
   // An error of our own, from the key.
   if (typeof code !== "string" || !/_ERROR$/.test(code)) return error;
   const said = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : "";
-  const what = error instanceof Error ? error.message : "";
   return signingFailed(
     name,
-    `${what}${said}`,
+    `${faultOf(error)}${said}`,
     "check that Fulcio, Rekor and the timestamp authority can be reached, and that the token is fresh; then run it again",
     error,
   );

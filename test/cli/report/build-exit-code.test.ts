@@ -18,16 +18,12 @@ test.each<[ProblemCode[], number]>([
   [["BUILD_FAILED"], 1],
   [["TAG_CONFLICT", "REGISTRY_FAILED"], 1],
 ])("%j ends with %i, for build and publish alike", (codes, exit) => {
-  expect(exitCodeOf({ interrupted: false, results: codes.map(failed), index: null })).toBe(exit);
-});
-
-test("an interruption is told before anything else", () => {
-  expect(exitCodeOf({ interrupted: true, results: [failed("TAG_CONFLICT")], index: null })).toBe(130);
+  expect(exitCodeOf({ results: codes.map(failed), index: null })).toBe(exit);
 });
 
 test("an index that lacks cells is a failure, told after those of cells", () => {
   const index = { missing: ["b"] } as unknown as IndexEvent;
-  expect(exitCodeOf({ interrupted: false, results: [], index })).toBe(1);
-  expect(exitCodeOf({ interrupted: false, results: [], index: { ...index, missing: [] } })).toBe(0);
-  expect(exitCodeOf({ interrupted: false, results: [failed("TAG_CONFLICT")], index })).toBe(6);
+  expect(exitCodeOf({ results: [], index })).toBe(1);
+  expect(exitCodeOf({ results: [], index: { ...index, missing: [] } })).toBe(0);
+  expect(exitCodeOf({ results: [failed("TAG_CONFLICT")], index })).toBe(6);
 });

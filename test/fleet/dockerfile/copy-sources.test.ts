@@ -2,9 +2,11 @@ import { describe, expect, test } from "vitest";
 import { missingSources } from "../../../src/fleet/context/context-inputs.ts";
 import { parseDockerfile } from "../../../src/fleet/dockerfile/instructions.ts";
 
-const context = new Set(["main.c", "lib/a.h", "lib/deep/b.h", "my file.txt", "a[1].txt"]);
+const paths = new Set(["main.c", "lib/a.h", "lib/deep/b.h", "my file.txt", "a[1].txt"]);
 const problemsOf = (dockerfile: string, file: string) =>
-  parseDockerfile(dockerfile).instructions.flatMap((each) => missingSources(each, file, context));
+  parseDockerfile(dockerfile).instructions.flatMap((each) =>
+    missingSources(each, file, { dir: "../src", paths }),
+  );
 const missing = (text: string) =>
   problemsOf(`FROM a AS build\n${text}\n`, "Dockerfile").map(
     ({ message }) => /names (.*), which/.exec(message)?.[1],
@@ -48,7 +50,7 @@ describe("files that COPY and ADD name", () => {
     expect(problemsOf("FROM a\nRUN b\nCOPY gone /x\n", "images/x.Dockerfile")).toEqual([
       {
         code: "CONTEXT_NOT_FOUND",
-        message: "COPY names gone, which is not in the build context",
+        message: "COPY names gone, which is not in the build context ../src",
         fix: "create it, correct the template, or see whether .dockerignore hides it",
         at: { file: "images/x.Dockerfile", line: 3, text: "COPY gone /x" },
       },

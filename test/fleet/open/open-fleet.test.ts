@@ -254,7 +254,7 @@ describe("a fleet that cannot be opened or rendered", () => {
         error.problems.map(
           ({ code, message, at }: { code: string; message: string; at: { file: string } }) => ({
             code,
-            message,
+            message: message.replaceAll(`${root}/`, ""),
             at: { ...at, file: at.file.replace(`${root}/`, "") },
           }),
         ),
@@ -275,7 +275,7 @@ describe("a fleet that cannot be opened or rendered", () => {
     const missing = [
       {
         code: "CONTEXT_NOT_FOUND",
-        message: "COPY names app.c, which is not in the build context",
+        message: "COPY names app.c, which is not in the build context templates",
         at: { file: "images/x86-64-v2.Dockerfile", line: 3, text: "COPY app.c lib/ /src/" },
       },
     ];

@@ -144,6 +144,13 @@ describe("what would happen to each cell", () => {
     expect(plan({ lock }).cells[0]?.locked).toBeNull();
   });
 
+  test("nor does the image of a cell that went to another repository", () => {
+    const repository = "registry.example.com/other/app";
+    expect(build({ lock: lockOf({ repository }) })).toEqual(
+      Array(3).fill(`the lock has it in another repository, ${repository}`),
+    );
+  });
+
   test("a kept image has the tag that it was given, whatever the template says now", () => {
     expect(plan({ lock: lockOf({ tag: "old" }) }).cells[0]?.tag).toBe("old");
   });

@@ -179,7 +179,9 @@ describe("an unknown name is an error with its place", () => {
   test("what a CPU-only row does not have must be asked for first", () => {
     expect(report("{{#if cuda}}{{cuda.toolkit}}{{/if}}", cpuView)).toBe('rendered ""');
     for (const text of ["{{cuda.toolkit}}", "{{#if cuda.toolkit}}{{/if}}"]) {
-      expect(report(text, cpuView)).toContain("fix: cuda has no keys in every cell; ask {{#if cuda}} before");
+      expect(report(text, cpuView)).toContain(
+        "fix: cell 12.8.1_9.0-ptx_x86-64-v3 has no cuda: put it into {{#if cuda}}…{{/if}}",
+      );
     }
   });
 });
@@ -269,6 +271,16 @@ describe("an advice ends the mistake", () => {
     expect(report("{{args.foo}}")).toContain("fix: the matrix has no args: add args: { foo: … } to it");
     expect(report("{{args.foo}}", { ...view, args: { bar: "1" } })).toContain("fix: here are bar");
     expect(report("{{#if name.x}}x{{/if}}")).toContain("fix: name is a text");
+  });
+
+  test("a key of a base that is one text, and of no base", () => {
+    expect(report("FROM {{base.image}}", { ...view, base: "debian:12" })).toContain(
+      "fix: base is a text in cell 12.8.1_9.0-ptx_x86-64-v3: write {{base}}, or give every stage its own base in the matrix: base: { image: … }",
+    );
+    for (const text of ["FROM {{base.image}}", "FROM {{base}}"])
+      expect(report(text, { ...view, base: null })).toContain(
+        "fix: add base: to the matrix, or to the values of an axis",
+      );
   });
 });
 

@@ -39,9 +39,20 @@ describe("runImage", () => {
       setImmediate(() => process.emit("SIGTERM"));
       return child;
     };
-    expect(await runImage(node(""), request, spawn)).toBe(143);
+    expect(await runImage(node(""), request, undefined, spawn)).toBe(143);
     expect(signals).toEqual(["SIGTERM"]);
     expect(process.listenerCount("SIGTERM")).toBe(before);
+  });
+
+  it("ends the program where a signal of the caller's aborts", async () => {
+    const ended = new AbortController();
+    const spawn: Spawn = ({ argv: [file, ...args] }) => {
+      const child = spawnProcess(file, args, { stdio: ["ignore", "pipe", "inherit"] });
+      child.stdout.once("data", () => ended.abort());
+      return child;
+    };
+    const script = "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); console.log('ready')";
+    expect(await runImage(node(script), request, ended.signal, spawn)).toBe(137);
   });
 
   it("lets a real program end by itself after a signal", async () => {
@@ -52,6 +63,6 @@ describe("runImage", () => {
       child.stdout.once("data", () => process.emit("SIGTERM"));
       return child;
     };
-    expect(await runImage(node(script), request, spawn)).toBe(5);
+    expect(await runImage(node(script), request, undefined, spawn)).toBe(5);
   });
 });

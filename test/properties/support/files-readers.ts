@@ -120,7 +120,7 @@ export const fileReaders: Readonly<Record<string, Reader>> = {
         () =>
           parseDockerfile(text).instructions.map((each) => [
             writtenSecrets(each, "f"),
-            missingSources(each, "f", new Set(["a"])),
+            missingSources(each, "f", { dir: ".", paths: new Set(["a"]) }),
           ]),
       ].map(coded),
     texts: {

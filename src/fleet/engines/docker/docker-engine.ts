@@ -11,7 +11,7 @@ import {
 import { connectDocker, type DockerApi } from "../../../oci/engine/api.ts";
 import type { Environment } from "../../../io/world.ts";
 import { createLocalBases } from "../../../oci/engine/tag-local-bases.ts";
-import { ImgmatchError, usageError } from "../../../errors.ts";
+import { faultOf, ImgmatchError, usageError } from "../../../errors.ts";
 import type { Credential, CredentialStore } from "../../../oci/registry/credential.ts";
 import { noCredentials } from "../../../oci/registry/credentials.ts";
 import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "../engine.ts";
@@ -191,7 +191,7 @@ async function ask(env: Environment, args: readonly string[]) {
     const [words = ""] = lastLines.filter((line) => line.trim() !== "");
     return { status, stdout, words: `docker ${args[0]} says: ${words}` };
   } catch (error) {
-    if (error instanceof ImgmatchError) return { status: null, stdout: "", words: error.message };
+    if (error instanceof ImgmatchError) return { status: null, stdout: "", words: faultOf(error) };
     throw error;
   }
 }
