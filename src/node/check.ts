@@ -4,7 +4,7 @@ import { ImgmatchError, usageError } from "../errors.ts";
 import { requiresLabel } from "../fleet/dockerfile/metadata.ts";
 import { vendorNames } from "../lock/requirement.ts";
 import type { HostFacts, HostProblem } from "../host/facts.ts";
-import { type DriverQuestion, type HostChoice, otherHost, probe } from "../host/probe.ts";
+import { type DriverQuestion, type HostChoice, otherHost, probeAsking } from "../host/probe.ts";
 import { adoptedImage, needsBesideGpu } from "../inspect/adopt/adopted-image.ts";
 import { type FoundImage, findImage } from "../inspect/find-image.ts";
 import type { OpenedImage } from "../inspect/image/open-layers.ts";
@@ -105,7 +105,7 @@ export async function check(
     );
   };
   if (!isAboutMany(options)) {
-    const host = await probe({ ...options, askDriver: true }, world);
+    const host = await probeAsking({ ...options, askDriver: true }, world);
     note(world, problemLines(host));
     return answer(host);
   }
