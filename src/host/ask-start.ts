@@ -1,5 +1,6 @@
 /** Asks this machine's drivers to start, each in a process that may crash or hang. What a driver says of itself beats what tables say. */
 
+import { type ImgmatchError, usageError } from "../errors.ts";
 import { type GpuVendor, gpuVendors } from "../lock/requirement.ts";
 import { answerWithin, startLineProgram } from "../io/line-program.ts";
 import { late } from "../io/within.ts";
@@ -22,6 +23,10 @@ export interface StartAnswer {
   readonly vendor: GpuVendor;
   readonly runtime: string;
   readonly start: Start | null;
+}
+
+export function notHere(): ImgmatchError {
+  return usageError("--ask-driver asks the driver of this machine, not that of another host", "leave it out");
 }
 
 /** Adds the problems of drivers that do not start. A library that cannot be loaded or that may not open the devices says nothing. */
