@@ -109,7 +109,7 @@ const brokenStates = {
   // nvidia-smi is NVML too, and runs only if nothing else could answer.
   // The driver hangs.
   HOST_SMI_TIMEOUT: 1,
-  // Nvidia-smi ends with an error that it does not explain.
+  // nvidia-smi ends with an error that it does not explain.
   HOST_SMI_FAILED: 1,
   // MIG mode is on and no instance is there.
   HOST_MIG_EMPTY: 1,
