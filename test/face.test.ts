@@ -43,6 +43,9 @@ const ofPrograms: Readonly<Record<string, readonly string[]>> = {
   run: ["tty", "reference"],
   launch: ["format"],
   prove: ["self"],
+  resolve: ["self"],
+  check: ["self"],
+  doctor: ["self"],
   serve: ["self"],
 };
 

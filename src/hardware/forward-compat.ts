@@ -39,16 +39,6 @@ export function findCompatPackage(version: string): CompatPackage | null {
 }
 
 /**
- * NVIDIA's package of a CUDA version for Jetson (`cuda-compat-12-9` of aarch64-jetson, `cuda-compat-orin-13-4`), null when there is none.
- * Its libcuda calls drivers of the Jetson, and runs nowhere else. `branches` are the kernel drivers of the JetPack releases that it supports,
- * as far as their numbers are known: that of JetPack 7.2 is not.
- */
-export function findJetsonPackage(version: string): JetsonPackage | null {
-  const parts = parseCudaVersion(version)?.parts;
-  return jetsonPackages.find(({ cuda }) => cuda === `${parts?.[0]}.${parts?.[1]}`) ?? null;
-}
-
-/**
  * True if forward compatibility works on a class of GPU. On GeForce libcuda fails with error 804. null for Tegra, which has other packages,
  * and for an unknown GPU.
  */
@@ -80,7 +70,3 @@ interface CompatRow {
 }
 
 const compatRows = readRows<CompatRow>(table.packages);
-
-type JetsonPackage = Pick<CompatPackage, "package" | "cuda" | "branches" | "source">;
-
-export const jetsonPackages = readRows<JetsonPackage>(table.jetson);

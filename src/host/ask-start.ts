@@ -1,39 +1,17 @@
 /** Asks this machine's drivers to start, each in a process that may crash or hang. What a driver says of itself beats what tables say. */
 
+import { type ImgmatchError, usageError } from "../errors.ts";
 import { type GpuVendor, gpuVendors } from "../lock/requirement.ts";
 import { answerWithin, startLineProgram } from "../io/line-program.ts";
 import { late } from "../io/within.ts";
 import type { World } from "../io/world.ts";
 import { hipStart } from "./amd/hip-start.ts";
-import type { HostFacts, HostProblem } from "./facts.ts";
+import type { HostFacts } from "./facts.ts";
 import { sideOfFacts } from "./gpu-side.ts";
 import type { HostIo } from "./host-io.ts";
 import { openLibrary } from "./nvidia/native-library.ts";
 import { cudaStart } from "./nvidia/cuda-start.ts";
-
-/** The first answer that is no success, or the number of devices. */
-export type Start =
-  | { readonly devices: number }
-  | { readonly call: string; readonly code: number }
-  /** The library ended its process, or did not answer in time. */
-  | { readonly call: string; readonly code: "ended" | "late" };
-
-/** A vendor's runtime: the functions that start it, and the meaning of their failures. */
-export interface StartTable {
-  /** `CUDA` */
-  readonly runtime: string;
-  readonly libraries: readonly string[];
-  readonly init: string;
-  readonly count: string;
-  /** Variables that hide GPUs, or put another library first. */
-  readonly environment: (env: World["env"]) => World["env"];
-  /** The device files that the library opens. */
-  readonly devices: (io: HostIo) => readonly string[];
-  /** null where the answer is about this process and not about the host, or where the facts name the cause already. */
-  readonly problem: (start: Start, facts: HostFacts) => HostProblem | null;
-  /** The facts of a host whose runtime starts with all GPUs. */
-  readonly proved: (facts: HostFacts) => HostFacts;
-}
+import type { Start, StartTable } from "./start-table.ts";
 
 const tables: Readonly<Record<GpuVendor, StartTable>> = { nvidia: cudaStart, amd: hipStart };
 
@@ -45,6 +23,10 @@ export interface StartAnswer {
   readonly vendor: GpuVendor;
   readonly runtime: string;
   readonly start: Start | null;
+}
+
+export function notHere(): ImgmatchError {
+  return usageError("--ask-driver asks the driver of this machine, not that of another host", "leave it out");
 }
 
 /** Adds the problems of drivers that do not start. A library that cannot be loaded or that may not open the devices says nothing. */

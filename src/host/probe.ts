@@ -35,8 +35,13 @@ export interface DriverQuestion {
  * @example
  * const { cpu } = await probe();
  */
-export async function probe(
-  options: HostChoice & DriverQuestion & Watching = {},
+export async function probe(options: HostChoice & Watching = {}, given?: Partial<World>): Promise<HostFacts> {
+  return probeAsking(options, given);
+}
+
+/** The same, with the driver's own word where `askDriver` asks for it. */
+export async function probeAsking(
+  options: HostChoice & DriverQuestion & Watching,
   given?: Partial<World>,
 ): Promise<HostFacts> {
   return inWorld(options, given, (world) => readFacts(options, world, { ofNode: false }));

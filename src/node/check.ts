@@ -3,7 +3,7 @@
 import { usageError } from "../errors.ts";
 import type { HostFacts, HostProblem } from "../host/facts.ts";
 import { type Libc, ownLibc } from "../host/own-libc.ts";
-import { type DriverQuestion, type HostChoice, otherHost, probe } from "../host/probe.ts";
+import { type DriverQuestion, type HostChoice, otherHost, probeAsking } from "../host/probe.ts";
 import { decidingFile } from "../inspect/deciding-file.ts";
 import type { ImageInspection } from "../inspect/inspection.ts";
 import { type LackingLibrary, lackingLibraries } from "../inspect/lacking-libraries.ts";
@@ -129,7 +129,7 @@ async function checkIn(options: CheckOptions, world: World): Promise<CheckAnswer
   };
   const [subject = "", ...more] = subjects;
   if (!isAboutMany(options)) {
-    const host = await probe({ ...options, askDriver: true }, world);
+    const host = await probeAsking({ ...options, askDriver: true }, world);
     note(world, problemLines(host));
     if (more.length === 0) return (await judge(subject, host)).answer;
     const judged: Judged[] = [];

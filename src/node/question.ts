@@ -12,7 +12,7 @@ import { compilePins, parsePins } from "../resolve/pins.ts";
 import type { Ranking, ResolveImageOptions } from "../resolve/resolve-image.ts";
 import type { Match, Resolution } from "../resolve/verdict.ts";
 import { note, type World } from "../io/world.ts";
-import { type DriverQuestion, probe, type HostChoice } from "../host/probe.ts";
+import { type DriverQuestion, type HostChoice, probeAsking } from "../host/probe.ts";
 import type { RegistryFleetChoice } from "../trust/registry-fleet.ts";
 import { refuseTrustWithoutRegistry } from "../trust/trust-demands.ts";
 
@@ -47,7 +47,7 @@ export interface Question extends FleetQuestion {
 export async function readQuestion(
   flags: QuestionOptions & DriverQuestion,
   world: World,
-  readHost = probe,
+  readHost = probeAsking,
 ): Promise<Question> {
   const question = await readFleetQuestion(flags, world);
   const host = await readHost(flags, world);

@@ -1,6 +1,5 @@
 /** `imgmatch resolve`: the image that was built for a host, or for each of many. */
 
-import { usageError } from "../errors.ts";
 import { type DriverQuestion, otherHost } from "../host/probe.ts";
 import { answerOf, rankImages } from "../resolve/resolve-image.ts";
 import type { HostResolution } from "../resolve/resolver.ts";
@@ -51,10 +50,7 @@ async function resolveIn(
   world: World,
 ): Promise<ResolveAnswer | readonly HostResolution[]> {
   if (options.askDriver && (otherHost(options) !== null || (options.hosts ?? []).length > 0))
-    throw usageError(
-      "--ask-driver asks the driver of this machine, not that of another host",
-      "leave it out",
-    );
+    throw (await import("../host/ask-start.ts")).notHere();
   if ((options.hosts ?? []).length === 0) return resolveOne(options, world);
   const { resolveEach } = await import("./many-hosts.ts");
   return resolveEach(options, world);

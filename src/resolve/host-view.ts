@@ -97,21 +97,33 @@ function readView(facts: HostFacts): HostView {
  * such states: those hosts have no usable GPUs.
  */
 const brokenStates = {
-  HOST_DRIVER_LIBRARY_MISMATCH: "kernel module and user-space library differ until the next reboot",
-  HOST_GPU_LOST: "a GPU fell off the bus",
-  HOST_NVML_FAILED: "the driver answers with an error",
+  // Kernel module and user-space library differ until the next reboot.
+  HOST_DRIVER_LIBRARY_MISMATCH: 1,
+  // A GPU fell off the bus.
+  HOST_GPU_LOST: 1,
+  // The driver answers with an error.
+  HOST_NVML_FAILED: 1,
   // The kernel module stays loaded only if it found a card, so "No devices were found" is a card that failed to start.
-  HOST_NO_DEVICES: "the driver is loaded and finds no device",
+  // The driver is loaded and finds no device.
+  HOST_NO_DEVICES: 1,
   // nvidia-smi is NVML too, and runs only if nothing else could answer.
-  HOST_SMI_TIMEOUT: "the driver hangs",
-  HOST_SMI_FAILED: "nvidia-smi ends with an error that it does not explain",
-  HOST_MIG_EMPTY: "MIG mode is on and no instance is there",
-  HOST_FABRIC_NOT_READY: "a GPU is not registered with its NVSwitch fabric",
-  HOST_NO_UVM: "a container that was given CUDA has no /dev/nvidia-uvm",
-  HOST_CUDA_FAILED: "the driver was asked to start CUDA, and fails",
-  HOST_AMD_HIP_FAILED: "the driver was asked to start HIP, and fails",
-  HOST_AMD_GPU_SKIPPED: "the driver has a GPU that its compute driver does not list",
-} as const satisfies Partial<Record<HostProblem["code"], string>>;
+  // The driver hangs.
+  HOST_SMI_TIMEOUT: 1,
+  // nvidia-smi ends with an error that it does not explain.
+  HOST_SMI_FAILED: 1,
+  // MIG mode is on and no instance is there.
+  HOST_MIG_EMPTY: 1,
+  // A GPU is not registered with its NVSwitch fabric.
+  HOST_FABRIC_NOT_READY: 1,
+  // A container that was given CUDA has no /dev/nvidia-uvm.
+  HOST_NO_UVM: 1,
+  // The driver was asked to start CUDA, and fails.
+  HOST_CUDA_FAILED: 1,
+  // The driver was asked to start HIP, and fails.
+  HOST_AMD_HIP_FAILED: 1,
+  // The driver has a GPU that its compute driver does not list.
+  HOST_AMD_GPU_SKIPPED: 1,
+} as const satisfies Partial<Record<HostProblem["code"], 1>>;
 
 export function isBroken({ code }: HostProblem): boolean {
   return Object.hasOwn(brokenStates, code);

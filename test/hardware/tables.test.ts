@@ -12,7 +12,8 @@ import {
   driverFloors,
   toolkitTargets,
 } from "../../src/hardware/cuda-toolkits.ts";
-import { compatPackages, jetsonPackages } from "../../src/hardware/forward-compat.ts";
+import { compatPackages } from "../../src/hardware/forward-compat.ts";
+import { jetsonPackages } from "../../src/hardware/jetson-compat.ts";
 import { gpuArchitectures } from "../../src/hardware/gpu-architectures.ts";
 import { rocmTargets } from "../../src/hardware/rocm-releases.ts";
 import { nameRows, virtualRows } from "../../src/hardware/gpu-name-table.ts";

@@ -12,7 +12,8 @@ import {
   unlistedToolkit,
 } from "../../hardware/cuda-toolkits.ts";
 import { minorOf, parseDriverVersion } from "../../hardware/driver-version.ts";
-import { findCompatPackage, findJetsonPackage } from "../../hardware/forward-compat.ts";
+import { findCompatPackage } from "../../hardware/forward-compat.ts";
+import { findJetsonPackage } from "../../hardware/jetson-compat.ts";
 import { findArchitecture } from "../../hardware/gpu-architectures.ts";
 import { formatGpuTarget, type GpuTarget, readTargets } from "../../hardware/gpu-target.ts";
 import { suggest } from "../../io/suggest.ts";

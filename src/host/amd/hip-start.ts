@@ -1,8 +1,8 @@
 /** The start of HIP: the error codes of `hipInit` and `hipGetDeviceCount`. Source: ROCm/hip, include/hip/hip_runtime_api.h, `hipError_t`. */
 
-import type { Start, StartTable } from "../ask-start.ts";
 import type { HostFacts, HostProblem } from "../facts.ts";
 import { driverFails } from "../host-problems.ts";
+import type { Start, StartTable } from "../start-table.ts";
 import { readKfd } from "./kfd.ts";
 
 const versions = [7, 6, 5];

@@ -1,8 +1,8 @@
 /** The start of CUDA: the error codes of `cuInit` and `cuDeviceGetCount`, with their causes. Source: cuda.h of CUDA 13.0, `CUresult`. */
 
-import type { Start, StartTable } from "../ask-start.ts";
 import type { HostFacts, HostProblem, NvidiaFacts } from "../facts.ts";
 import { driverFails } from "../host-problems.ts";
+import type { Start, StartTable } from "../start-table.ts";
 import { cudaLibraries } from "./surroundings.ts";
 
 export const cudaStart: StartTable = {

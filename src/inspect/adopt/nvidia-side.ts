@@ -3,7 +3,8 @@
 import { ImgmatchError, type Problem, usageError } from "../../errors.ts";
 import { cudaOfDriver, findToolkit } from "../../hardware/cuda-toolkits.ts";
 import { parseCudaVersion } from "../../hardware/driver-version.ts";
-import { findCompatPackage, findJetsonPackage } from "../../hardware/forward-compat.ts";
+import { findCompatPackage } from "../../hardware/forward-compat.ts";
+import { findJetsonPackage } from "../../hardware/jetson-compat.ts";
 import type { CudaRequirement, DriverRequirement } from "../../lock/requirement.ts";
 import { requireOf } from "../../resolve/rules/nvidia/image-environment.ts";
 import type { OpenedImage } from "../image/open-layers.ts";

@@ -3,7 +3,7 @@
  * the host's container toolkit decide which libcuda is loaded. Only then it counts whether that one works.
  */
 
-import { compatAllowsClass, findCompatPackage, findJetsonPackage } from "../../../hardware/forward-compat.ts";
+import { compatAllowsClass, findCompatPackage } from "../../../hardware/forward-compat.ts";
 import {
   type CudaVersion,
   compareDriverVersions,
@@ -184,7 +184,14 @@ function refuseCompat(pair: Pair, alone: DriverService | Misfit): Misfit | null 
   const without = alone.ok ? [isOwn ? leaveOut : turnOff] : [];
   if (compat.for === "jetson" || isJetson(nvidia)) {
     const why = whyNotOnJetson(pair);
-    return why === null ? null : no(why, [...without, ...jetsonCures(pair)]);
+    const jetPack = { text: updateJetPack(nvidia, `CUDA >= ${toolkit.text}`), remedy: null };
+    if (why !== null)
+      return no(why, [
+        ...without,
+        ...(isJetson(nvidia) || alone.ok ? [] : alone.cures),
+        ...(isJetson(nvidia) ? [jetPack] : []),
+      ]);
+    return null;
   }
   const update = isOwn
     ? ([
@@ -240,32 +247,10 @@ function whyNotOnJetson({ compat, driver, packageCuda, toolkit, nvidia }: Pair):
   if (!isJetson(nvidia)) return "is one for Jetson, and this host is none";
   if (compat.for === undefined) return "is one for servers, and this host is a Jetson";
   if (!compat.branches.includes(String(driverBranch(driver))))
-    return `works with drivers of JetPack ${compat.branches.length === 0 ? "whose numbers are not known" : compat.branches.join(", ")}, this host has ${driver.text}`;
+    return `works with driver ${compat.branches.join(", ") || "unknown"} of JetPack, this host has ${driver.text}`;
   return compareMinor(packageCuda, toolkit) < 0
     ? `brings CUDA ${packageCuda.text}, which is too old for toolkit ${toolkit.text}`
     : null;
-}
-
-/** A Jetson's driver comes with JetPack. */
-function jetsonCures({ driver, toolkit, nvidia }: Pair): readonly Cure[] {
-  if (!isJetson(nvidia))
-    return [
-      {
-        text: "add a cell with the package of servers (driver: { mode: compat })",
-        remedy: null,
-        adopted: "adopt an image with the package of servers",
-      },
-    ];
-  const own = findJetsonPackage(toolkit.text);
-  return own?.branches.includes(String(driverBranch(driver)))
-    ? [
-        {
-          text: `add a cell with ${own.package} for Jetson (driver: { mode: compat, for: jetson })`,
-          remedy: null,
-          adopted: `adopt an image with ${own.package} for Jetson`,
-        },
-      ]
-    : [{ text: updateJetPack(nvidia, `CUDA >= ${toolkit.text}`), remedy: null }];
 }
 
 /** The version of the package that may be what serves a fit, as the driver is older; null if the driver serves. */

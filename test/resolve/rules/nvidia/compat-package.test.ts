@@ -245,7 +245,7 @@ describe("which libcuda is loaded, and whether it serves", () => {
       checkFit(gpuImage(cuda("12.9.1", ["sm_87"], { driver: { ...first, cuda: "12.8" } })), jetPack6),
     ).toMatchObject({
       code: "COMPAT_NOT_SUPPORTED",
-      fix: expect.stringContaining("cuda-compat-12-9 for Jetson"),
+      fix: expect.stringContaining("update JetPack, which brings the driver"),
     });
     expect(outcome(first, on("570.124.06", hook))).toBe("COMPAT_NOT_SUPPORTED");
     expect(outcome({ ...jetson, onPath: "never" }, on("570.124.06", hook))).toBe("minor");
