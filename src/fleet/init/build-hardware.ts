@@ -150,6 +150,11 @@ function acceleratorOf(build: OriginalBuild, dockerfile: OriginalDockerfile): Ba
   return { vendor, version: ofBase?.version ?? toolkits[vendor].versionIn(own, all) };
 }
 
+function speaks({ keyword, text, documents }: Instructions["instructions"][number]): boolean {
+  const isStep = keyword === "RUN" || keyword === "ENV";
+  return isStep && gpuVendors.some((vendor) => toolkits[vendor].words.test(`${text}\n${documents}`));
+}
+
 function hintIn(build: OriginalBuild, dockerfile: OriginalDockerfile): string | null {
   const isOff = (text: string) => /^(|0|off|false|no|none|null)$/i.test(text.trim());
   const texts: Arguments = [...Object.entries(build.args), ["FROM", baseOf(build, dockerfile)]];
@@ -176,6 +181,17 @@ export function hardwareOf(builds: readonly OriginalBuild[], dockerfileOf: Docke
   if (blank > 0)
     notes.push(
       `no text tells the GPU targets of ${count(blank, "build")}: write them into compute in place of unknown, which plan refuses`,
+    );
+  const speaking = new Set(
+    builds.flatMap(({ dockerfile }, row) => {
+      const { accelerator, hint } = told[row] ?? {};
+      const { instructions } = dockerfileOf(dockerfile).instructions;
+      return accelerator === null && hint === null && instructions.some(speaks) ? [dockerfile] : [];
+    }),
+  );
+  if (speaking.size > 0)
+    notes.push(
+      `steps of ${[...speaking].join(", ")} speak of CUDA or ROCm, and builds of it have no accelerator: if their images have GPU code, write the accelerator into the matrix`,
     );
   const unnamed = builds.filter(({ platform }) => platform === null).length;
   if (unnamed > 0)
