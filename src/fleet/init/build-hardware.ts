@@ -144,7 +144,8 @@ function acceleratorOf(build: OriginalBuild, dockerfile: OriginalDockerfile): Ba
   const base = baseOf(build, dockerfile);
   const own = Object.entries(build.args);
   const all = [...own, ...dockerfile.defaults];
-  const ofBase = readBaseToolkit(base);
+  // The stage that compiles may start from a base that an argument names, and the image from another.
+  const [ofBase = null] = [base, ...Object.values(build.args)].flatMap((ref) => readBaseToolkit(ref) ?? []);
   const vendor = ofBase?.vendor ?? gpuVendors.find((each) => toolkits[each].isIn(own, all));
   if (vendor === undefined) return null;
   return { vendor, version: ofBase?.version ?? toolkits[vendor].versionIn(own, all) };

@@ -63,7 +63,7 @@ describe("a list of builds", () => {
 
   test("that speaks of CUDA is never one of images without a GPU", async () => {
     const dockerfile =
-      "ARG BASE=debian:trixie\nFROM $BASE\nARG KIND\nARG CUDA_MAJOR_VERSION=12\nARG CUDA_MINOR_VERSION=8\nRUN make $KIND $CUDA_MAJOR_VERSION $CUDA_MINOR_VERSION\n";
+      "ARG BASE=debian:trixie\nFROM $BASE AS build\nARG KIND\nARG CUDA_MAJOR_VERSION=12\nARG CUDA_MINOR_VERSION=8\nRUN make $KIND $CUDA_MAJOR_VERSION $CUDA_MINOR_VERSION\nFROM scratch\nCOPY --from=build / /\n";
     const { exit, out } = await taken(
       {
         "rows.yml": `
@@ -72,6 +72,7 @@ describe("a list of builds", () => {
 - { kind: cublas, base: debian:trixie, major: "", minor: "" }
 - { kind: none, base: "team/base:1-cuda1281", major: "", minor: "" }
 - { kind: none, base: "team/base:2-cu130", major: "", minor: "" }
+- { kind: none, base: "nvidia/cuda:13.0.0-devel-ubuntu24.04", major: "", minor: "" }
 - { kind: none, base: "team/base:3-nocuda", major: "", minor: "" }
 - { kind: rocm7, base: debian:trixie, major: "", minor: "" }
 `,
@@ -84,6 +85,7 @@ describe("a list of builds", () => {
     expect(exit).toBe(1);
     expect(equal).toEqual(["plain debian:trixie", "none team/base:3-nocuda"]);
     expect(out).toMatch(/^differs +row parts .* 12\.8\.0_all_/m);
+    expect(out).toMatch(/^differs +row none nvidia.* 13\.0\.0_all_/m);
     expect(out).toContain("accelerator: KIND=cublas speaks of one, and no text tells its toolkit");
     expect(out).toContain("accelerator: BASE=team/base:1-cuda1281 speaks of one");
     expect(out).toContain("accelerator: KIND=rocm7 speaks of one");
