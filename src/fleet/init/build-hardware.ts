@@ -26,6 +26,8 @@ export interface Told {
   readonly unknown: BaseToolkit | null;
   /** null without an accelerator. */
   readonly targets: BuildTargets | null;
+  /** The argument or base that speaks of an accelerator where nothing tells its toolkit, for messages. */
+  readonly hint: string | null;
 }
 
 interface Accelerator {
@@ -63,8 +65,10 @@ export const toolkitArgument = /^CUDA_VERSION$/i;
 type Arguments = readonly (readonly [name: string, text: string | null])[];
 
 interface Toolkit {
-  /** The argument with the toolkit's version. */
-  readonly version: RegExp;
+  /** The version that arguments name. */
+  readonly versionIn: (own: Arguments, all: Arguments) => string | null;
+  /** Words in a build's arguments and base that speak of the toolkit. */
+  readonly words: RegExp;
   /** True if a build without a base that tells it has the toolkit, by its own arguments or the Dockerfile's too. */
   readonly isIn: (own: Arguments, all: Arguments) => boolean;
   /** True for a target that the toolkit compiles for GPUs of the platform, as far as is known. */
@@ -75,19 +79,28 @@ interface Toolkit {
 
 const toolkits: Readonly<Record<GpuVendor, Toolkit>> = {
   nvidia: {
-    version: toolkitArgument,
-    isIn: (_, all) => textOf(all, toolkitArgument) !== null,
+    versionIn: versionOfCuda,
+    words: /(?<![a-z0-9])(nvidia|(cuda|cublas|cudnn)\d*|cu1\d{2,3})(?![a-z0-9])/i,
+    isIn: (own, all) => versionOfCuda(own, all) !== null,
     compiles: compilesFor,
     standIn: (release) => proposeComputes([], [], release),
   },
   amd: {
-    version: /^ROCM_VERSION$/i,
+    versionIn: (_, all) => textOf(all, /^ROCM_VERSION$/i),
+    words: /(?<![a-z0-9])(rocm|hip|hipblas)\d*(?![a-z0-9])/i,
     isIn: (own) =>
       textOf(own, /^(ROCM_VERSION|PYTORCH_ROCM_ARCH|AMDGPU_TARGETS|ROCM_DOCKER_ARCH)$/i) !== null,
     compiles: () => true,
     standIn: () => ["gfx90a"],
   },
 };
+
+/** One argument has the whole version, or two of the build have its parts: a Dockerfile's defaults of parts may belong to other builds. */
+function versionOfCuda(own: Arguments, all: Arguments): string | null {
+  const [major, minor] = [textOf(own, /^CUDA_MAJOR(_VERSION)?$/i), textOf(own, /^CUDA_MINOR(_VERSION)?$/i)];
+  const parts = major === null || minor === null ? null : `${major}.${minor}`;
+  return textOf(all, toolkitArgument) ?? parts;
+}
 
 /** The first text of an argument that is not empty. */
 function textOf(all: Arguments, pattern: RegExp): string | null {
@@ -99,10 +112,11 @@ export const usualPlatform = "linux/amd64";
 
 export function toldOf(build: OriginalBuild, dockerfile: OriginalDockerfile): Told {
   const found = acceleratorOf(build, dockerfile);
-  if (found === null) return { accelerator: null, unknown: null, targets: null };
+  if (found === null)
+    return { accelerator: null, unknown: null, targets: null, hint: hintIn(build, dockerfile) };
   const { vendor, version } = found;
   const release = gpuAxes[vendor].releaseOf(version ?? "");
-  if (release === null) return { accelerator: null, unknown: found, targets: null };
+  if (release === null) return { accelerator: null, unknown: found, targets: null, hint: null };
   const { compiles, standIn } = toolkits[vendor];
   const { text, targets } = namedTargets(build, dockerfile, vendor);
   const platform = build.platform ?? usualPlatform;
@@ -111,6 +125,7 @@ export function toldOf(build: OriginalBuild, dockerfile: OriginalDockerfile): To
   return {
     accelerator: { vendor, release },
     unknown: null,
+    hint: null,
     targets: {
       text,
       isUnknown,
@@ -120,16 +135,37 @@ export function toldOf(build: OriginalBuild, dockerfile: OriginalDockerfile): To
   };
 }
 
+function baseOf({ args, target, platform }: OriginalBuild, { instructions }: OriginalDockerfile): string {
+  return runBaseOf(instructions, target, { args, platform: platform ?? usualPlatform });
+}
+
 /** What the image has for GPUs: the toolkit of its base, else that of its arguments. */
 function acceleratorOf(build: OriginalBuild, dockerfile: OriginalDockerfile): BaseToolkit | null {
-  const { args, target, platform } = build;
-  const base = runBaseOf(dockerfile.instructions, target, { args, platform: platform ?? usualPlatform });
-  const own = Object.entries(args);
+  const base = baseOf(build, dockerfile);
+  const own = Object.entries(build.args);
   const all = [...own, ...dockerfile.defaults];
-  const ofBase = readBaseToolkit(base);
+  // The stage that compiles may start from a base that an argument names, and the image from another.
+  const [ofBase = null] = [base, ...Object.values(build.args)].flatMap((ref) => readBaseToolkit(ref) ?? []);
   const vendor = ofBase?.vendor ?? gpuVendors.find((each) => toolkits[each].isIn(own, all));
   if (vendor === undefined) return null;
-  return { vendor, version: ofBase?.version ?? textOf(all, toolkits[vendor].version) };
+  return { vendor, version: ofBase?.version ?? toolkits[vendor].versionIn(own, all) };
+}
+
+function speaks({ keyword, text, documents }: Instructions["instructions"][number]): boolean {
+  const isStep = keyword === "RUN" || keyword === "ENV";
+  return isStep && gpuVendors.some((vendor) => toolkits[vendor].words.test(`${text}\n${documents}`));
+}
+
+function hintIn(build: OriginalBuild, dockerfile: OriginalDockerfile): string | null {
+  const isOff = (text: string) => /^(|0|off|false|no|none|null)$/i.test(text.trim());
+  const texts: Arguments = [...Object.entries(build.args), ["FROM", baseOf(build, dockerfile)]];
+  const found = texts.find(
+    ([name, text]) =>
+      text !== null &&
+      !isOff(text) &&
+      gpuVendors.some((vendor) => toolkits[vendor].words.test(`${name.replaceAll("_", " ")} ${text}`)),
+  );
+  return found?.join("=") ?? null;
 }
 
 export function hardwareOf(builds: readonly OriginalBuild[], dockerfileOf: DockerfileOf): BuildHardware {
@@ -146,6 +182,17 @@ export function hardwareOf(builds: readonly OriginalBuild[], dockerfileOf: Docke
   if (blank > 0)
     notes.push(
       `no text tells the GPU targets of ${count(blank, "build")}: write them into compute in place of unknown, which plan refuses`,
+    );
+  const speaking = new Set(
+    builds.flatMap(({ dockerfile }, row) => {
+      const { accelerator, hint } = told[row] ?? {};
+      const { instructions } = dockerfileOf(dockerfile).instructions;
+      return accelerator === null && hint === null && instructions.some(speaks) ? [dockerfile] : [];
+    }),
+  );
+  if (speaking.size > 0)
+    notes.push(
+      `steps of ${[...speaking].join(", ")} speak of CUDA or ROCm, and builds of it have no accelerator: if their images have GPU code, write the accelerator into the matrix`,
     );
   const unnamed = builds.filter(({ platform }) => platform === null).length;
   if (unnamed > 0)

@@ -60,6 +60,9 @@ export async function compareBuilds(
     const nearest = equal ?? nearestOf(cells, (cell) => differencesOf(whole, cell, defaults).length);
     const left = [
       ...build.left,
+      ...(told.hint === null
+        ? []
+        : [`accelerator: ${told.hint} speaks of one, and no text tells its toolkit`]),
       ...(told.targets?.isUnknown ? [`GPU targets: ${told.targets.text ?? "named nowhere"}`] : []),
     ].map((original): Difference => ({ what: "left", original, cell: null }));
     const differences = [

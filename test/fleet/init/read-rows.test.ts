@@ -61,6 +61,36 @@ describe("a list of builds", () => {
     expect(out).toMatch(/^equal +row 3.11/m);
   });
 
+  test("that speaks of CUDA is never one of images without a GPU", async () => {
+    const dockerfile =
+      "ARG BASE=debian:trixie\nFROM $BASE AS build\nARG KIND\nARG CUDA_MAJOR_VERSION=12\nARG CUDA_MINOR_VERSION=8\nRUN make $KIND $CUDA_MAJOR_VERSION $CUDA_MINOR_VERSION\nFROM scratch\nCOPY --from=build / /\n";
+    const { exit, out } = await taken(
+      {
+        "rows.yml": `
+- { kind: plain, base: debian:trixie, major: "", minor: "" }
+- { kind: parts, base: debian:trixie, major: "12", minor: "8" }
+- { kind: cublas, base: debian:trixie, major: "", minor: "" }
+- { kind: none, base: "team/base:1-cuda1281", major: "", minor: "" }
+- { kind: none, base: "team/base:2-cu130", major: "", minor: "" }
+- { kind: none, base: "nvidia/cuda:13.0.0-devel-ubuntu24.04", major: "", minor: "" }
+- { kind: none, base: "team/base:3-nocuda", major: "", minor: "" }
+- { kind: rocm7, base: debian:trixie, major: "", minor: "" }
+`,
+        Dockerfile: dockerfile,
+      },
+      ...["--rows", ".", "--map", "KIND=kind", "--map", "BASE=base"],
+      ...["--map", "CUDA_MAJOR_VERSION=major", "--map", "CUDA_MINOR_VERSION=minor"],
+    );
+    const equal = [...out.matchAll(/^equal +row (.*?) {2,}/gm)].map(([, name]) => name);
+    expect(exit).toBe(1);
+    expect(equal).toEqual(["plain debian:trixie", "none team/base:3-nocuda"]);
+    expect(out).toMatch(/^differs +row parts .* 12\.8\.0_all_/m);
+    expect(out).toMatch(/^differs +row none nvidia.* 13\.0\.0_all_/m);
+    expect(out).toContain("accelerator: KIND=cublas speaks of one, and no text tells its toolkit");
+    expect(out).toContain("accelerator: BASE=team/base:1-cuda1281 speaks of one");
+    expect(out).toContain("accelerator: KIND=rocm7 speaks of one");
+  });
+
   test.each([
     [["--rows", "images.none"], "rows.yml has no list of rows at images.none"],
     [["--rows", "images"], "rows.yml has no list of rows at images"],
