@@ -77,7 +77,7 @@ async function launchFleet(
   }
   const question = await readFleetQuestion(options, world);
   const { fleetRequests } = await import("./launch/fleet/fleet-requests.ts");
-  const { name, launches, label, unserved } = fleetRequests(target, question.lock, {
+  const { name, launches, label, notes } = fleetRequests(target, question.lock, {
     ...question.options,
     workload: workloadOf(target, options, options),
     name: options.name,
@@ -89,7 +89,7 @@ async function launchFleet(
   note(world, [
     `${target.name}: for nodes that advertise ${labelNames[target.labels](label)}: ${labelsLine(target.labels, options)}`,
     ...(more === null ? [] : [`${target.name}: ${more}`]),
-    ...unserved.map((cell) => `left out: ${cell} serves none of these devices`),
+    ...notes,
   ]);
   return { documents };
 }

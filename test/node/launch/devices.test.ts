@@ -8,6 +8,7 @@ import { servedDevices } from "../../../src/node/launch/fleet/served-devices.ts"
 import { questionKeys } from "../../../src/node/launch/labels/image-labels.ts";
 import { unitsOf } from "../../../src/node/launch/gpu-units.ts";
 import { launch } from "../../../src/node/launch.ts";
+import type { Notice } from "../../../src/io/world.ts";
 import { formatLock } from "../../../src/lock/format-lock.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
 import { cuda, gpuImage, image, lockOf, rocm, rocmImage } from "../../resolve/support/locks.ts";
@@ -123,6 +124,21 @@ describe("a claim", () => {
     ],
   ])("refuses %s", async (_what, change, message) => {
     await expect(ask(small, change)).rejects.toThrow(message);
+  });
+
+  it("of the plain tag says which nodes its request for GPUs cannot reach", async () => {
+    const lock = lockOf({ a: gpuImage(cuda("12.8.1", ["sm_80"])), b: image(), c: rocmImage(["gfx942"]) });
+    const notesOf = async (of: Lock, change: object) => {
+      const notes: string[] = [];
+      const onEvent = (event: Notice) => event.type === "note" && notes.push(event.text);
+      await ask(of, { fleet: true, set: ["image=plain"], onEvent, ...change });
+      return notes.filter((line) => line.startsWith("not reached"));
+    };
+    expect(await notesOf(lock, { gpus: "1" })).toEqual([
+      "not reached: nodes with the image b, c, because the workload asks for GPUs of NVIDIA; leave --set image=plain out for a workload of each image",
+    ]);
+    expect(await notesOf(lock, { gpus: "1", pin: ["cuda=12.8.1"] })).toEqual([]);
+    expect(await notesOf(lock, {})).toEqual([]);
   });
 
   it("of one host asks for its GPUs, or for devices that its image serves", async () => {

@@ -237,8 +237,11 @@ describe("a fleet that claims devices", () => {
 
   it("leaves out images whose GPUs no attribute tells", () => {
     const lock = lockOf({ rocm: rocmImage(["gfx90a:sramecc+"]), cpu: image({ axes: { accel: "none" } }) });
-    const { launches, unserved } = fleetRequests(kubernetes, lock, { workload, devices: [] });
-    expect([launches.map(({ node }) => node?.value), unserved]).toEqual([["cpu"], ["rocm"]]);
+    const { launches, notes } = fleetRequests(kubernetes, lock, { workload, devices: [] });
+    expect([launches.map(({ node }) => node?.value), notes]).toEqual([
+      ["cpu"],
+      ["left out: rocm serves none of these devices"],
+    ]);
   });
 
   it("tells of AMD's GPUs by node", () => {

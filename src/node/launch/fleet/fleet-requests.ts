@@ -2,12 +2,20 @@
 
 import { createHash } from "node:crypto";
 import { ImgmatchError } from "../../../errors.ts";
-import { type GpuVendor, gpuVendors, hasGpuCode, noGpus, vendorsOf } from "../../../lock/requirement.ts";
+import {
+  type GpuVendor,
+  gpuVendors,
+  hasGpuCode,
+  noGpus,
+  vendorNames,
+  vendorsOf,
+} from "../../../lock/requirement.ts";
 import { unknownHost } from "../../../host/no-facts.ts";
 import type { Lock, LockedImage } from "../../../lock/lock.ts";
 import { isAdopted } from "../../../lock/adopted-lock.ts";
 import { neededRequirement } from "../../../lock/needed-requirement.ts";
 import { isEligible } from "../../../resolve/check-fit.ts";
+import { listSome } from "../../../resolve/misfit.ts";
 import {
   immutableReferenceOf,
   openQuestion,
@@ -40,8 +48,8 @@ export interface FleetRequests {
   readonly launches: readonly LaunchRequest[];
   /** The label that nodes advertise, without a system's prefix. */
   readonly label: string;
-  /** Cells that serve none of the wanted devices. */
-  readonly unserved: readonly string[];
+  /** Lines about images that no workload gives to a node. */
+  readonly notes: readonly string[];
 }
 
 /** Throws `NO_MATCH` if the lock has no image to launch, and as `resolveImage` does. */
@@ -59,8 +67,8 @@ export function fleetRequests(target: FleetTarget, lock: Lock, options: FleetLau
         "claim devices for the plain tag, which is another image on each node",
         "leave --dra and --devices out, or --set image=plain",
       );
-    const launches = [plainLaunch(lock, target.name, images, { ...options, name: fleetName })];
-    return { name: fleetName, launches, label: keys.image, unserved: [] };
+    const launch = plainLaunch(lock, target.name, images, { ...options, name: fleetName });
+    return { name: fleetName, launches: [launch], label: keys.image, notes: unreached(images, launch) };
   }
   const gpus = gpuUnits(wanted, target.name);
   const members =
@@ -86,7 +94,8 @@ export function fleetRequests(target: FleetTarget, lock: Lock, options: FleetLau
   const launched = new Set(members.map(({ cell }) => cell));
   const unserved = images.map(({ cell }) => cell).filter((cell) => !launched.has(cell));
   const label = devices === undefined ? keys.image : (keys.devices[0] ?? keys.image);
-  return { name: fleetName, launches, label, unserved };
+  const notes = unserved.map((cell) => `left out: ${cell} serves none of these devices`);
+  return { name: fleetName, launches, label, notes };
 }
 
 interface FleetImage {
@@ -123,6 +132,20 @@ function plainLaunch(
     units: withGpus ? gpuUnits(gpus, targetName, vendorsOf(requires)[0]) : [],
     anyNode: [{ key: questionKeys(lock, question).image, value: null }],
   };
+}
+
+/** A workload asks for GPUs of one vendor. */
+function unreached(images: readonly FleetImage[], { units = [] }: LaunchRequest): readonly string[] {
+  const [unit] = units;
+  if (unit === undefined) return [];
+  const cells = images
+    .filter(({ image }) => !vendorsOf(image.requires).includes(unit.vendor))
+    .map(({ cell }) => cell);
+  return cells.length === 0
+    ? []
+    : [
+        `not reached: nodes with the image ${listSome(cells, 3)}, because the workload asks for GPUs of ${vendorNames[unit.vendor]}; leave --set image=plain out for a workload of each image`,
+      ];
 }
 
 function noImage(lock: Lock): ImgmatchError {
