@@ -11,7 +11,7 @@ import type { Style } from "./report/style.ts";
 import { count, formatTable, type TableShape, tableRows, wrapLine } from "../io/table.ts";
 
 export function coverLines(report: CoverReport, style: Style): readonly string[] {
-  const { whatIf, pullPlan, suggestion, violations } = report;
+  const { whatIf, pullPlan, suggestion, checked, violations } = report;
   return [
     ...wrapLine(words.headline(report), style.width).map(style.strong),
     ...prose([words.summary(report, report), words.costWords(report.cost)], style),
@@ -30,6 +30,7 @@ export function coverLines(report: CoverReport, style: Style): readonly string[]
     ...(whatIf === undefined ? [] : whatIfLines(whatIf, report, style)),
     ...(pullPlan === undefined ? [] : pullLines(pullPlan, report, style)),
     ...(suggestion === undefined ? [] : suggestionLines(suggestion, report, style)),
+    ...(checked === undefined ? [] : ["", ...formatTable(words.checkedRows(checked, report), style)]),
     ...(violations === undefined ? [] : violationLines(violations, report, style)),
   ];
 }
@@ -134,9 +135,8 @@ function suggestionLines(suggestion: Suggestion, whom: Counted, style: Style): r
 }
 
 function violationLines(violations: readonly Violation[], whom: Counted, style: Style): readonly string[] {
-  if (violations.length === 0) return ["", style.good("every policy holds")];
+  if (violations.length === 0) return [style.good("every policy holds")];
   return [
-    "",
     style.bad(`${violations.length} violation${violations.length === 1 ? "" : "s"}`),
     ...prose(
       violations.map(
