@@ -2,7 +2,7 @@
 
 import type { ClassDescription, ClassMatch, Cover, CoveredClass } from "./cover-classes.ts";
 import type { CoverChange } from "./compare-covers.ts";
-import type { CoveredImage, Reason } from "./image-use.ts";
+import { type CoveredImage, reasonWords } from "./image-use.ts";
 import type { FleetCost } from "./fleet-cost.ts";
 import type { Counted, CoverReport } from "./cover-report.ts";
 import type { Checked } from "./policies.ts";
@@ -257,11 +257,6 @@ export function checkedRows(checked: readonly Checked[], whom: Counted): readonl
     const looked = isOfImages ? count(of.length, "image") : count(hosts, nounOf(whom));
     return [policy, `looked at ${looked}${isOfImages || hosts === 0 ? "" : `: ${listSome(of, 6)}`}`];
   });
-}
-
-/** `DRIVER_TOO_OLD: needs …; NO_GPU_CODE: has …` */
-export function reasonWords(reasons: readonly Reason[]): string {
-  return reasons.map(({ code, message }) => `${code}: ${message}`).join("; ");
 }
 
 export function changeWords({ before, after }: CoverChange): string {

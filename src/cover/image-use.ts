@@ -88,6 +88,11 @@ export function named(text: string, host: string, cell?: string): string {
 
 export type Reason = Pick<Misfit, "code" | "message" | "fix">;
 
+/** `DRIVER_TOO_OLD: needs …; NO_GPU_CODE: has …` */
+export function reasonWords(reasons: readonly Reason[]): string {
+  return reasons.map(({ code, message }) => `${code}: ${message}`).join("; ");
+}
+
 export function namedReasons(reasons: readonly Reason[], host: string, cell: string): readonly Reason[] {
   return reasons.map(({ code, message, fix }) => ({
     code,

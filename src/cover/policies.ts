@@ -1,9 +1,8 @@
 /** The policies of `imgmatch cover --check`. */
 
 import { usageError } from "../errors.ts";
-import { reasonWords } from "./cover-words.ts";
 import type { Cover, CoveredClass, NearMiss } from "./cover-classes.ts";
-import { type CoveredImage, hostsOf, isUnused } from "./image-use.ts";
+import { type CoveredImage, hostsOf, isUnused, reasonWords } from "./image-use.ts";
 
 export interface Violation {
   readonly policy: string;
