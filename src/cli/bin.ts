@@ -52,6 +52,9 @@ const world: Omit<CommandContext, "onEvent"> = {
     get columns() {
       return process.stderr.columns || 80;
     },
+    get width() {
+      return (isTerminal(1) && process.stdout.columns) || Number.POSITIVE_INFINITY;
+    },
     color: {
       get out() {
         return wantsColor(process.env, isTerminal(1));

@@ -31,6 +31,9 @@ export interface TerminalFacts {
   readonly animated: boolean;
   /** Standard input and output are a terminal. */
   readonly interactive: boolean;
+  /** Columns of standard error, for what is redrawn; 80 if it is no terminal. */
   readonly columns: number;
+  /** Columns of standard output, for answers; unlimited if it is no terminal. */
+  readonly width: number;
   readonly color: { readonly out: boolean; readonly err: boolean };
 }

@@ -8,30 +8,39 @@ import type { Violation } from "../cover/policies.ts";
 import * as words from "../cover/cover-words.ts";
 import { isUnused } from "../cover/image-use.ts";
 import type { Style } from "./report/style.ts";
-import { count, formatTable } from "../io/table.ts";
+import { count, formatTable, type TableShape, tableRows, wrapLine } from "../io/table.ts";
 
 export function coverLines(report: CoverReport, style: Style): readonly string[] {
-  const { whatIf, pullPlan, suggestion, violations } = report;
+  const { whatIf, pullPlan, suggestion, checked, violations } = report;
   return [
-    style.strong(words.headline(report)),
-    words.summary(report, report),
-    words.costWords(report.cost),
+    ...wrapLine(words.headline(report), style.width).map(style.strong),
+    ...prose([words.summary(report, report), words.costWords(report.cost)], style),
     "",
-    ...formatTable([words.classHeads(report), ...report.classes.map(words.classRow)]),
+    ...formatTable([words.classHeads(report), ...report.classes.map(words.classRow)], headed(style)),
     ...sourceLines(report, style),
-    ...words
-      .lackingClasses(report)
-      .flatMap((each) => [
-        "",
-        style.bad(`${each.id} ${each.match === null ? "gets nothing" : "leaves its GPUs without work"}`),
-        ...words.lackLines(each).map((line) => `  ${line}`),
-      ]),
+    ...words.lackingClasses(report).flatMap((each) => [
+      "",
+      style.bad(`${each.id} ${each.match === null ? "gets nothing" : "leaves its GPUs without work"}`),
+      ...prose(
+        words.lackLines(each).map((line) => `  ${line}`),
+        style,
+      ),
+    ]),
     ...idleLines(report, style),
     ...(whatIf === undefined ? [] : whatIfLines(whatIf, report, style)),
     ...(pullPlan === undefined ? [] : pullLines(pullPlan, report, style)),
     ...(suggestion === undefined ? [] : suggestionLines(suggestion, report, style)),
+    ...(checked === undefined ? [] : ["", ...formatTable(words.checkedRows(checked, report), style)]),
     ...(violations === undefined ? [] : violationLines(violations, report, style)),
   ];
+}
+
+function prose(lines: readonly string[], { width }: Style): readonly string[] {
+  return lines.flatMap((line) => wrapLine(line, width));
+}
+
+function headed({ width }: Style): TableShape {
+  return { width, heads: true };
 }
 
 function sourceLines(report: CoverReport, style: Style): readonly string[] {
@@ -40,7 +49,10 @@ function sourceLines(report: CoverReport, style: Style): readonly string[] {
   return [
     "",
     style.strong("where CPU features are known from"),
-    ...formatTable(rows.map(([id = "", ...rest]) => [`  ${id}`, ...rest])),
+    ...formatTable(
+      rows.map(([id = "", ...rest]) => [`  ${id}`, ...rest]),
+      style,
+    ),
   ];
 }
 
@@ -53,7 +65,10 @@ function idleLines(report: CoverReport, style: Style): readonly string[] {
       : [
           "",
           title,
-          ...formatTable(images.map((image) => [`  ${image.cell}`, words.idleWords(image, report)])),
+          ...formatTable(
+            images.map((image) => [`  ${image.cell}`, words.idleWords(image, report)]),
+            style,
+          ),
         ];
   const [unused, pinned] = [idle.filter(isUnused), idle.filter((image) => !isUnused(image))];
   return [
@@ -72,7 +87,7 @@ function pullLines(plan: PullPlan, whom: Counted, style: Style): readonly string
   return [
     "",
     style.strong(words.pullHead(plan, whom)),
-    ...(plan.steps.length === 0 ? [] : formatTable(rows)),
+    ...(plan.steps.length === 0 ? [] : formatTable(rows, headed(style))),
   ];
 }
 
@@ -82,24 +97,26 @@ function whatIfLines(
   style: Style,
 ): readonly string[] {
   const { changes, diff, after } = whatIf;
-  const rows = formatTable(
+  const rows = tableRows(
     diff.map((each) => [
       `${signs[each.kind]} ${each.id}`,
       count(each.hosts, words.nounOf(whom)),
       each.kind,
       words.changeWords(each),
     ]),
+    style,
   );
   const colour = { "+": style.good, "~": style.warn, "-": style.bad } as const;
   return [
     "",
     style.strong(`what if ${changes.join(", ")}`),
-    words.summary(after, whom),
-    words.costWords(after.cost),
-    ...words.droppedWords(whatIf, whom),
+    ...prose(
+      [words.summary(after, whom), words.costWords(after.cost), ...words.droppedWords(whatIf, whom)],
+      style,
+    ),
     ...(diff.length === 0
       ? [`no ${words.nounOf(whom)} gets another image`]
-      : rows.map((row, index) => colour[signs[diff[index]?.kind ?? "changes"]](row))),
+      : rows.flatMap((row, index) => row.map(colour[signs[diff[index]?.kind ?? "changes"]]))),
   ];
 }
 
@@ -109,20 +126,24 @@ function suggestionLines(suggestion: Suggestion, whom: Counted, style: Style): r
   return [
     "",
     style.strong(`suggested: ${head}`),
-    ...formatTable(cells.map((each) => [`  ${each.cell}`, ...words.suggestionRow(each, whom).slice(1)])),
-    ...rest,
-    ...words.suggestionNotes(suggestion),
+    ...formatTable(
+      cells.map((each) => [`  ${each.cell}`, ...words.suggestionRow(each, whom).slice(1)]),
+      style,
+    ),
+    ...prose([...rest, ...words.suggestionNotes(suggestion)], style),
   ];
 }
 
 function violationLines(violations: readonly Violation[], whom: Counted, style: Style): readonly string[] {
-  if (violations.length === 0) return ["", style.good("every policy holds")];
+  if (violations.length === 0) return [style.good("every policy holds")];
   return [
-    "",
     style.bad(`${violations.length} violation${violations.length === 1 ? "" : "s"}`),
-    ...violations.map(
-      ({ policy, of, hosts, message }) =>
-        `  ${policy}: ${of}${hosts === 0 ? "" : ` (${count(hosts, words.nounOf(whom))})`} ${message}`,
+    ...prose(
+      violations.map(
+        ({ policy, of, hosts, message }) =>
+          `  ${policy}: ${of}${hosts === 0 ? "" : ` (${count(hosts, words.nounOf(whom))})`} ${message}`,
+      ),
+      style,
     ),
   ];
 }

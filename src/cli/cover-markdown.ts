@@ -7,7 +7,7 @@ import { details, escaped, table } from "./report/markdown.ts";
 
 /** Escapes all texts of hosts and locks. */
 export function coverMarkdown(report: CoverReport): readonly string[] {
-  const { whatIf, pullPlan, suggestion, violations, images } = report;
+  const { whatIf, pullPlan, suggestion, checked = [], violations, images } = report;
   const lacking = words.lackingClasses(report);
   const sources = words.sourceRows(report);
   const idle = images.filter(({ hosts }) => hosts === 0);
@@ -40,6 +40,7 @@ export function coverMarkdown(report: CoverReport): readonly string[] {
           ),
         ]),
     ...(violations === undefined ? [] : violationLines(violations, report)),
+    ...(checked.length === 0 ? [] : ["", ...table(["policy", ""], words.checkedRows(checked, report))]),
     ...(sources.length === 0
       ? []
       : details("Where CPU features are known from", table(["class", "from"], sources))),

@@ -9,7 +9,7 @@ import { type JsonFlag, print } from "./print.ts";
 import type { HardwareReport } from "../hardware/describe-hardware.ts";
 import type { ReportRow, ReportTable } from "../hardware/report-table.ts";
 import type { Style } from "./report/style.ts";
-import { formatTable } from "../io/table.ts";
+import { tableRows, wrap } from "../io/table.ts";
 
 const helpText = `
 A name is a toolkit, a ROCm release, a driver, a GPU, a compute capability, a
@@ -33,9 +33,8 @@ async function hardwareCommand(
   return exitCodes.ok;
 }
 
-/** A column with a longer text moves below the rows. */
-const widestColumn = 28;
-/** With more rows, a list becomes a count; the report about one row shows the list. */
+/** With more rows, a list that is longer than so many characters becomes a count; the report about one row shows the list. */
+const longList = 28;
 const mostListedRows = 24;
 
 /** @param columns width of the terminal, in characters */
@@ -63,39 +62,30 @@ function tableLines(
   const cited = rows.map((row) => citation(row, numbers));
   // A citation that all rows share stands at the title.
   const common = new Set(cited).size === 1 ? ` ${cited[0]}` : "";
-  const long = named.filter((column) => rows.some((row) => cellText(row, column).length > widestColumn));
-  const counted = rows.length > mostListedRows ? long.filter((column) => isList(rows, column)) : [];
-  const below = long.filter((column) => !counted.includes(column));
-  const inRow = named.filter((column) => !below.includes(column));
+  const counted = named.filter(
+    (column) =>
+      rows.length > mostListedRows &&
+      isList(rows, column) &&
+      rows.some((row) => cellText(row, column).length > longList),
+  );
   const cells = rows.map((row, index) => [
-    ...inRow.map((column) =>
+    ...named.map((column) =>
       counted.includes(column) ? countText(row[column]) : cellText(row, column) || "-",
     ),
     ...(common === "" ? [cited[index] ?? ""] : []),
   ]);
-  const heads = [...inRow.map(heading), ...(common === "" ? ["sources"] : [])];
-  const [head = "", ...lines] = formatTable([heads, ...cells]);
-  const body = lines.flatMap((line, index) => {
-    const row = rows[index];
-    return row === undefined
-      ? [line]
-      : [line, ...below.flatMap((column) => detail(row, column, width).map(style.dim))];
-  });
+  const heads = [...named.map(heading), ...(common === "" ? ["sources"] : [])];
+  const [head = [], ...lines] = tableRows([heads, ...cells], { width, heads: true });
+  const body = lines.flatMap(([line = "", ...below]) => [line, ...below.map(style.dim)]);
   const hint =
     counted.length === 0 ? [] : [style.dim(`name one to see its ${counted.map(heading).join(" and ")}`)];
-  return [style.strong(title) + style.dim(common), style.dim(head), ...body, ...hint];
+  return [style.strong(title) + style.dim(common), ...head.map(style.dim), ...body, ...hint];
 }
 
 /** `[1 4 12]`. */
 function citation({ source }: ReportRow, numbers: ReadonlyMap<string, number>): string {
   const cited = source.map((key) => numbers.get(key) ?? 0).sort((a, b) => a - b);
   return `[${cited.join(" ")}]`;
-}
-
-function detail(row: ReportRow, column: string, width: number): readonly string[] {
-  const text = cellText(row, column);
-  const label = `    ${heading(column)}: `;
-  return text === "" ? [] : wrap(text, width, label, "      ");
 }
 
 function cellText(row: ReportRow, column: string): string {
@@ -114,21 +104,4 @@ function isList(rows: readonly ReportRow[], column: string): boolean {
 /** `minimumDriver` → `minimum driver`. */
 function heading(column: string): string {
   return column.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-}
-
-/** Lines of at most `width` characters, broken at blanks. */
-function wrap(text: string, width: number, first: string, next: string): readonly string[] {
-  const lines: string[] = [];
-  let line = first;
-  let empty = true;
-  for (const word of text.split(" ")) {
-    if (!empty && line.length + 1 + word.length > width) {
-      lines.push(line);
-      line = next;
-      empty = true;
-    }
-    line += empty ? word : ` ${word}`;
-    empty = false;
-  }
-  return [...lines, line];
 }

@@ -1,6 +1,7 @@
 /** `imgmatch init`: writes a small matrix and template, or the matrix of an existing Dockerfile, workflow, bake or compose file. */
 
 import type { InitFromAnswer, InitFromDefinitionAnswer, InitOptions } from "../fleet/init.ts";
+import { editWords } from "../fleet/init/draft.ts";
 import { count, formatTable } from "../io/table.ts";
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { CommandContext } from "./command-context.ts";
@@ -12,7 +13,7 @@ interface InitFlags extends InitOptions, JsonFlag {}
 
 const helpText = `
 It overwrites nothing. The Dockerfile stays as it is: init says which of its
-lines to change.`;
+lines to change. With --write it shows the changes and makes them.`;
 
 export const init: Define = (command, run) =>
   withJson(command)
@@ -34,6 +35,7 @@ export const init: Define = (command, run) =>
       ...many,
     )
     .option("--host-type <names>", "With --from: build for these machine types, one or a list", ...many)
+    .option("--write", "With --from Dockerfile: show the changes of the Dockerfile and make them")
     .option("--name <name>", "Name the images (default: app; with --from the folder's name)")
     .option("--registry <host/path>", "Publish the images there", "localhost:5000")
     .addHelpText("after", helpText)
@@ -60,10 +62,8 @@ async function initCommand({ from = [], ...flags }: InitFlags, context: CommandC
 /** The written files, and the lines of the Dockerfile to change. */
 function initLines({ written, cells, template, edits }: InitFromAnswer): readonly string[] {
   const wrote = `wrote ${written.join(", ")}: ${count(cells, "image")} of ${template}`;
-  if (edits.length === 0) return [wrote, "next: imgmatch plan"];
-  const changes = edits.flatMap(({ line, kind, text }) =>
-    kind === "before" ? [`  before line ${line}: ${text}`] : [`  in place of line ${line}: ${text}`],
-  );
+  if (edits.length === 0 || written.includes(template)) return [wrote, "next: imgmatch plan"];
+  const changes = edits.map((edit) => `  ${editWords(edit)}`);
   return [wrote, `change ${template}:`, ...changes, "then: imgmatch plan"];
 }
 

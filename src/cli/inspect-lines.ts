@@ -8,7 +8,7 @@ import type { ImageInspection } from "../inspect/inspection.ts";
 import type { CompatPath } from "../inspect/loader/compat-path.ts";
 import type { Style } from "./report/style.ts";
 import { sum } from "../io/collections.ts";
-import { count, formatTable } from "../io/table.ts";
+import { count, formatTable, type TableShape } from "../io/table.ts";
 import { type GpuVendor, gpuVendors } from "../lock/requirement.ts";
 import { amdLines } from "./inspect-amd-lines.ts";
 import { nvidiaLines } from "./inspect-nvidia-lines.ts";
@@ -30,7 +30,7 @@ interface GpuLines {
 
 /** The words of each vendor's GPU code. */
 const gpuLines: Readonly<Record<GpuVendor, GpuLines>> = { nvidia: nvidiaLines, amd: amdLines };
-const rows = gpuVendors.map((vendor) => gpuLines[vendor]);
+const vendorLines = gpuVendors.map((vendor) => gpuLines[vendor]);
 
 const mostFiles = 12;
 const mostUnopened = 12;
@@ -44,27 +44,44 @@ export function inspectLines(
   const shown = allFiles ? files : [...deciding].sort((a, b) => weight(b) - weight(a)).slice(0, mostFiles);
   const size = layers.reduce((sum, layer) => sum + layer.size, 0);
   const hidden = files.length - shown.length;
+  const table = (texts: Rows, heads = false) => tableIn(inspection.subject, texts, { ...style, heads });
+  const section = (title: string, texts: Rows) => (texts.length === 0 ? [] : ["", title, ...table(texts)]);
+  const facts = [
+    inspection.digest,
+    inspection.platform,
+    `${count(layers.length, "layer")}, ${Math.round(size / 2 ** 20)} MiB`,
+    count(files.length, "program"),
+  ];
   return [
     style.strong(inspection.subject),
-    `  ${[inspection.digest, inspection.platform, `${count(layers.length, "layer")}, ${Math.round(size / 2 ** 20)} MiB`, count(files.length, "program")].filter(Boolean).join("  ")}`,
+    ...table([[facts.filter(Boolean).join("  ")]]),
     "",
     ...(shown.length === 0
-      ? [`  ${nothingDecides(inspection)}`]
-      : formatTable([
-          ["FILE", "CPU", "GPU"],
-          ...shown.map((file) => [file.path, cpuText(file), gpuText(file)]),
-        ]).map((line) => `  ${line}`)),
+      ? table([[nothingDecides(inspection)]])
+      : table(
+          [["FILE", "CPU", "GPU"], ...shown.map((file) => [file.path, cpuText(file), gpuText(file)])],
+          true,
+        )),
     ...(hidden > 0 && !allFiles
       ? [style.dim(`  and ${count(hidden, "more file")} (--files shows all)`)]
       : []),
-    ...section("Driver", driverLines(inspection)),
-    ...section("Not opened", unopenedLines(unopened, allFiles)),
+    ...section("Driver", driverRows(inspection)),
+    ...section("Not opened", unopenedRows(unopened, allFiles)),
     ...section(
       "Packages not known, so that their files count as the image's own",
-      unopenedLines(unreadPackages, allFiles),
+      unopenedRows(unreadPackages, allFiles),
     ),
-    ...section("What this image needs of a host", needLines(inspection)),
+    ...section("What this image needs of a host", needRows(inspection)),
   ];
+}
+
+type Rows = readonly (readonly string[])[];
+
+/** Paths in a wheel or an archive begin there: its name, which can be long, stands once, above. */
+function tableIn(subject: string, texts: Rows, { width, heads }: Required<TableShape>): readonly string[] {
+  const archive = `/${subject.slice(subject.lastIndexOf("/") + 1)}!/`;
+  const shown = texts.map((row) => row.map((text) => text.replaceAll(archive, "/")));
+  return formatTable(shown, { width: width - 2, heads }).map((line) => `  ${line}`);
 }
 
 /** A line for each subject, and below it each expectation that fails. */
@@ -73,14 +90,18 @@ export function expectationLines(
   { failures, unmatched }: ExpectationAnswer,
   style: Style,
 ): readonly string[] {
-  const table = (of: readonly UnmetExpectation[]) =>
-    formatTable([
-      ["EXPECTED", "FOUND", "FILE"],
-      ...of.map(({ expected, found, file }) => [expected, found, file ?? ""]),
-    ]).map((line) => `  ${line}`);
+  const table = (subject: string, of: readonly UnmetExpectation[]) =>
+    tableIn(
+      subject,
+      [
+        ["EXPECTED", "FOUND", "FILE"],
+        ...of.map(({ expected, found, file }) => [expected, found, file ?? ""]),
+      ],
+      { ...style, heads: true },
+    );
   const lines = subjects.flatMap(({ subject }) => {
     const unmet = failures.filter((each) => each.subject === subject);
-    if (unmet.length > 0) return [`${style.bad("not as expected")}: ${subject}`, ...table(unmet)];
+    if (unmet.length > 0) return [`${style.bad("not as expected")}: ${subject}`, ...table(subject, unmet)];
     if (unmatched.includes(subject)) return [`${style.warn("nothing expected")}: ${subject}`];
     return [`${style.good("as expected")}: ${subject}`];
   });
@@ -99,10 +120,6 @@ function nothingDecides(inspection: ImageInspection): string {
 /** True if imgmatch reads the code of none of its programs: then the CPU requirement is unknown. */
 function isUnread({ cpu, files }: ImageInspection): boolean {
   return cpu.architecture === null && files.some(({ program }) => program !== null);
-}
-
-function section(title: string, lines: readonly string[]): readonly string[] {
-  return lines.length === 0 ? [] : ["", title, ...lines.map((line) => `  ${line}`)];
 }
 
 /** Files with the most GPU modules come first, then those with the most CPU features. */
@@ -125,23 +142,23 @@ function cpuText(file: InspectedFile): string {
 
 function gpuText(file: InspectedFile): string {
   return [
-    ...rows.flatMap(({ code }) => code(file)),
+    ...vendorLines.flatMap(({ code }) => code(file)),
     ...Object.keys(file.sycl).map((kind) => `sycl:${kind}`),
   ].join(" ");
 }
 
-function driverLines({ driver }: ImageInspection): readonly string[] {
+function driverRows({ driver }: ImageInspection): Rows {
   const line = (what: string) => (file: { library: string; version: string; path: string }) => [
     `${file.library} ${file.version}`,
     what,
     file.path,
   ];
-  return formatTable([
+  return [
     ...driver.bundled.map(line("bundled")),
     ...driver.compat.map(line("forward compatibility")),
     ...(driver.compatPath === null ? [] : [["", pathText(driver.compatPath)]]),
     ...driver.runtime.map(line("runtime")),
-  ]);
+  ];
 }
 
 function pathText({ onPath, reason, isMountable }: CompatPath): string {
@@ -156,16 +173,16 @@ const pathWords = {
   null: "not decided",
 } as const;
 
-function unopenedLines(unopened: ImageInspection["unopened"], allFiles: boolean): readonly string[] {
+function unopenedRows(unopened: ImageInspection["unopened"], allFiles: boolean): Rows {
   const shown = allFiles ? unopened : unopened.slice(0, mostUnopened);
   const rest = unopened.length - shown.length;
   return [
-    ...shown.map(({ path, reason }) => `${path}: ${reason}`),
-    ...(rest > 0 ? [`and ${rest} more (--files shows all)`] : []),
+    ...shown.map(({ path, reason }) => [`${path}: ${reason}`]),
+    ...(rest > 0 ? [[`and ${rest} more (--files shows all)`]] : []),
   ];
 }
 
-function needLines(inspection: ImageInspection): readonly string[] {
+function needRows(inspection: ImageInspection): Rows {
   const { requires, cpu } = inspection;
   const none = isUnread(inspection) ? "unknown" : "none beyond the baseline";
   const mayUse = Object.entries(cpu.features)
@@ -173,7 +190,7 @@ function needLines(inspection: ImageInspection): readonly string[] {
     .map(([name]) => name);
   const { compiledFor } = requires.cpu;
   const proved = requires.cpu.features.filter((name) => !compiledFor.includes(name));
-  return formatTable([
+  return [
     ["CPU", [cpu.architecture, requires.cpu.level].filter(Boolean).join(", ") || "unknown"],
     ["features", proved.join(" ") || (compiledFor.length > 0 ? "" : none)],
     ...(compiledFor.length > 0 ? [["compiled for", compiledFor.join(" ")]] : []),
@@ -181,15 +198,15 @@ function needLines(inspection: ImageInspection): readonly string[] {
     ...(cpu.hwcaps.length > 0 ? [["glibc-hwcaps", cpu.hwcaps.join(" ")]] : []),
     ...(requires.kernel === null ? [] : [["kernel", `Linux ${requires.kernel}`]]),
     ["GPU code", codeText(inspection)],
-    ...rows.flatMap(({ cards }) => cards(inspection)),
-    ...rows.flatMap(({ needs }) => needs(inspection)),
+    ...vendorLines.flatMap(({ cards }) => cards(inspection)),
+    ...vendorLines.flatMap(({ needs }) => needs(inspection)),
     ...requires.choices.cpu.map(({ by, features }) => [`by ${by}`, features.join(" ") || "every CPU"]),
     ...requires.undecided.map((text) => ["not decided", text]),
-  ]);
+  ];
 }
 
 function codeText(inspection: ImageInspection): string {
-  const targets = rows.flatMap((row) => row.targets(inspection));
+  const targets = vendorLines.flatMap((row) => row.targets(inspection));
   const sycl = [...new Set(inspection.files.flatMap((file) => Object.keys(file.sycl)))];
   const isThere = gpuVendors.some((vendor) => inspection[codeKeys[vendor]] !== null);
   return [...targets, ...sycl.map((kind) => `sycl:${kind}`)].join(" ") || (isThere ? "unknown" : "none");

@@ -7,7 +7,7 @@ import type { ChangedFiles } from "../fleet/plan/changes.ts";
 import { openActions, type InputComparison } from "../fleet/plan/planned-cell.ts";
 import type { FleetBuildEvent } from "../fleet/run/run-plan.ts";
 import type { Notice } from "../io/world.ts";
-import { formatTable } from "../io/table.ts";
+import { tableRows } from "../io/table.ts";
 import type { CommandContext } from "./command-context.ts";
 import type { Define } from "./define.ts";
 import {
@@ -95,8 +95,8 @@ function explainedLines(answer: ExplainedPlan, style: Style): readonly string[] 
     input.name === null ? input.input : `${input.input} ${input.name}`,
     input.changed === true ? `${input.was ?? "none"} → ${input.is ?? "none"}` : (input.is ?? "none"),
   ]);
-  const lines = formatTable(rows).map((line, index) =>
-    inputs[index]?.changed === false ? style.dim(line) : line,
+  const lines = tableRows(rows, style).flatMap((each, index) =>
+    inputs[index]?.changed === false ? each.map(style.dim) : each,
   );
   return [
     `${style.strong(cell)}  ${planned.cell.platform}  ${action}${reason === null ? "" : `: ${reason}`}`,

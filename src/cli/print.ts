@@ -19,7 +19,9 @@ export function print(
   value: unknown,
   text: (style: Style) => string | readonly string[],
 ): void {
-  const answer = json ? `${JSON.stringify(value, null, 2)}\n` : text(styleFor(terminal.color.out));
+  const answer = json
+    ? `${JSON.stringify(value, null, 2)}\n`
+    : text(styleFor(terminal.color.out, terminal.width));
   out(typeof answer === "string" ? answer : printableReport(answer));
 }
 

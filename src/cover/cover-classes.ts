@@ -14,11 +14,11 @@ import { suggestCell } from "../resolve/suggest-cell.ts";
 import { sideOf } from "../resolve/rules/gpu-side.ts";
 import { causeOf } from "../resolve/rules/gpu-presence.ts";
 import { imagesOf, unusedBy, vendorsUnusedBy } from "../resolve/unasked.ts";
-import type { CodeFit, ReasonCode, Tier } from "../resolve/verdict.ts";
+import type { CodeFit, Tier } from "../resolve/verdict.ts";
 import { type CoverFleet, isPlanned } from "./cover-fleet.ts";
 import { costOf, type FleetCost } from "./fleet-cost.ts";
 import type { HostClass } from "../resolve/host-classes.ts";
-import { type CoveredImage, hostsOf, isUnused, namedReasons, useOfImages } from "./image-use.ts";
+import { type CoveredImage, hostsOf, isUnused, namedReasons, type Reason, useOfImages } from "./image-use.ts";
 import { cpuDistanceFrom, isNative, nativeMarch, type CpuDistance, worstCode } from "./native-distance.ts";
 
 const coverSchemaVersion = 1;
@@ -70,7 +70,7 @@ export interface CoveredClass {
   readonly others: readonly string[];
   /** The class has GPUs, under a driver or not, and gets an image without GPU code. */
   readonly unusedGpus: boolean;
-  /** Only for a class that gets nothing, or leaves GPUs unused: the image that misses by the least, with GPU code for unused GPUs. */
+  /** Only for a class that gets nothing, or leaves GPUs unused: the image that misses by the least, of those for its GPUs if there are any. */
   readonly nearest: NearMiss | null;
   /** The cell that would serve it, or the cure of its missing driver, if the facts tell. null for a class with native code. */
   readonly serve: string | null;
@@ -114,7 +114,7 @@ export interface ClassMatch {
 
 export interface NearMiss {
   readonly cell: string;
-  readonly reasons: readonly { readonly code: ReasonCode; readonly message: string; readonly fix: string }[];
+  readonly reasons: readonly Reason[];
 }
 
 /**
@@ -131,7 +131,7 @@ export function coverClasses(
   const resolver = createResolver(lock, options);
   const ranked = classes.map((each) => ({ ...each, ranking: resolver.rank(each.facts) }));
   const covered = ranked.map((each, index) => coverClass(lock, each, `c${index + 1}`, resolver, options));
-  const images = useOfImages(lock, ranked);
+  const images = useOfImages(lock, ranked, resolver);
   return {
     schemaVersion: coverSchemaVersion,
     fleet: { from, name: lock.name, version: lock.version, repository: lock.repository },
@@ -151,9 +151,9 @@ function coverClass(
 ): CoveredClass {
   const { facts, names } = each;
   const winner = ranking.ranked[0];
-  const isPlain = winner !== undefined && sideOf(winner.image.requires) === "cpu" && !wantsCpu(options);
-  const unused = isPlain ? vendorsUnusedBy(lock, ranking.view) : noVendors;
-  const unusedGpus = unused.size > 0;
+  const usesGpus = wantsCpu(options) || (winner !== undefined && sideOf(winner.image.requires) !== "cpu");
+  const unused = usesGpus ? noVendors : vendorsUnusedBy(lock, ranking.view);
+  const unusedGpus = winner !== undefined && unused.size > 0;
   const match = matchOf(lock, facts, ranking, unusedGpus);
   const lacking = match === null || unusedGpus;
   return {
@@ -166,7 +166,7 @@ function coverClass(
     unusedGpus,
     nearest: lacking ? nearestMiss(lock, each, ranking, unused, resolver) : null,
     serve: lacking
-      ? serveLacking(facts, ranking.view, lock, unused)
+      ? serveLacking(facts, ranking.view, lock, { unused, served: match !== null })
       : match.native === true
         ? null
         : serveBy(ranking.view, lock, winner),
@@ -175,17 +175,18 @@ function coverClass(
 
 const noVendors: ReadonlySet<GpuVendor> = new Set();
 
-/** Where no driver drives the unused GPUs, its absence is to be cured: another image would leave them unused too. */
+/** Where no driver drives the GPUs, its absence is to be cured: another image would leave them unused too. */
 function serveLacking(
   facts: HostFacts,
   view: HostView,
   lock: Lock,
-  unused: ReadonlySet<GpuVendor>,
+  { unused, served }: { readonly unused: ReadonlySet<GpuVendor>; readonly served: boolean },
 ): string | null {
   const idle = unused.size > 0 && unusedBy(lock, view).length === 0;
   if (!idle) return cellFor(view, lock);
   const [cause] = [...unused].flatMap((vendor) => causeOf(vendor, facts.problems) ?? []);
-  return cause?.fix === undefined ? null : `${cause.code}: ${cause.fix}`;
+  if (cause?.fix === undefined) return served ? null : cellFor(view, lock);
+  return `${cause.code}: ${cause.fix}`;
 }
 
 /** An image that ignores its march must be compiled for it: another cell of that march would be the same. */
@@ -223,12 +224,12 @@ function matchOf(
 function nearestMiss(
   lock: Lock,
   { names: [name = "a host"] }: HostClass,
-  { rejected, view }: Ranking,
+  { ranked, rejected, view }: Ranking,
   unused: ReadonlySet<GpuVendor>,
   resolver: Resolver,
 ): NearMiss | null {
-  const candidates = unused.size > 0 ? imagesOf(unused, lock, rejected) : rejected;
-  const nearest = resolver.nearest(view, candidates);
+  const own = imagesOf(unused, lock, rejected);
+  const nearest = resolver.nearest(view, own.length > 0 || ranked.length > 0 ? own : rejected);
   if (nearest === null) return null;
   const { cell, misfits } = nearest;
   return { cell, reasons: namedReasons(misfits, name, cell) };

@@ -9,7 +9,7 @@ import { costOf, type FleetCost } from "./fleet-cost.ts";
 import { hostsOf } from "./image-use.ts";
 import { applyChanges } from "./what-if.ts";
 import { type PullPlan, planPulls } from "./pull-plan.ts";
-import { checkCover, type Violation } from "./policies.ts";
+import { type Checked, checkCover, type Violation } from "./policies.ts";
 import { type SuggestOptions, type Suggestion, suggestCells } from "./suggestion.ts";
 
 export interface CoverQuestion extends ResolveImageOptions {
@@ -45,6 +45,8 @@ export interface CoverReport extends Cover, Counted {
   readonly suggestion?: Suggestion;
   /** Only with `have`. */
   readonly pullPlan?: PullPlan;
+  /** Only with `check`: what the policies have looked at, after the changes. */
+  readonly checked?: readonly Checked[];
   /** Only with `check`: violations of policies, after the changes. */
   readonly violations?: readonly Violation[];
 }
@@ -98,6 +100,9 @@ function plannedOf({ lock, figures = lock.images }: CoverFleet): Parameters<type
   return { cells, figures };
 }
 
-function violationsOf(cover: Cover, check: readonly string[] | undefined): Pick<CoverReport, "violations"> {
-  return check === undefined || check.length === 0 ? {} : { violations: checkCover(cover, check) };
+function violationsOf(
+  cover: Cover,
+  check: readonly string[] | undefined,
+): Pick<CoverReport, "checked" | "violations"> {
+  return check === undefined || check.length === 0 ? {} : checkCover(cover, check);
 }

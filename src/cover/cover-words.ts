@@ -2,13 +2,17 @@
 
 import type { ClassDescription, ClassMatch, Cover, CoveredClass } from "./cover-classes.ts";
 import type { CoverChange } from "./compare-covers.ts";
-import type { CoveredImage } from "./image-use.ts";
+import { type CoveredImage, reasonWords } from "./image-use.ts";
 import type { FleetCost } from "./fleet-cost.ts";
 import type { Counted, CoverReport } from "./cover-report.ts";
+import type { Checked } from "./policies.ts";
 import type { PullPlan, PullStep } from "./pull-plan.ts";
 import type { Suggestion } from "./suggestion.ts";
 import { listSome } from "../resolve/misfit.ts";
 import { count } from "../io/table.ts";
+
+/** Stands apart from `none`, a value of axes. */
+export const noImage = "no image";
 
 export function classHeads(report: Counted): readonly string[] {
   return [`${nounOf(report)}s`, "class", "GPU", "driver", "CPU", "image", "how"];
@@ -21,7 +25,7 @@ export function classRow({ id, hosts, host, match, unusedGpus }: CoveredClass): 
     gpuWords(host),
     host.driver ?? "-",
     cpuWords(host),
-    match?.cell ?? "none",
+    match?.cell ?? noImage,
     [
       ...(unusedGpus ? ["GPUs unused"] : []),
       ...(match === null ? [] : [matchWords(match)]),
@@ -182,14 +186,20 @@ export function lackingClasses({ classes }: Pick<Cover, "classes">): readonly Co
   return classes.filter(({ match, unusedGpus }) => match === null || unusedGpus);
 }
 
+/** The cure besides those of the nearest image, which come first. */
+export function otherCure({ nearest, serve }: Pick<CoveredClass, "nearest" | "serve">): string | null {
+  return nearest?.reasons.some(({ fix }) => serve?.endsWith(`: ${fix}`)) ? null : serve;
+}
+
 /** The hosts, the nearest image with its reasons, and a cell that would serve them. */
 export function lackLines({ names, nearest, serve }: CoveredClass): readonly string[] {
+  const cell = otherCure({ nearest, serve });
   return [
     listSome(names, 4),
     ...(nearest === null ? [] : [`nearest: ${nearest.cell}`]),
     ...(nearest?.reasons.flatMap(({ code, message, fix }) => [`  ${code}: ${message}`, `  fix: ${fix}`]) ??
       []),
-    ...(serve === null ? [] : [`what would serve it: ${serve}`]),
+    ...(cell === null ? [] : [`${nearest === null ? "to serve it" : "or"}: ${cell}`]),
   ];
 }
 
@@ -225,7 +235,7 @@ export function suggestionRow(
 
 /** The reason why nobody gets an image. */
 export function idleWords(
-  { fits, pinned, alwaysBeatenBy, beatenBy, misfit }: CoveredImage,
+  { fits, pinned, alwaysBeatenBy, beatenBy, nearest }: CoveredImage,
   whom: Counted,
 ): string {
   const one = nounOf(whom);
@@ -236,7 +246,17 @@ export function idleWords(
       ? `runs on ${count(fits, one)}, which get ${listSome(beatenBy, 3)}`
       : `runs on ${count(fits, one)}, where ${better} always comes first`;
   }
-  return misfit === null ? `runs on no ${one}` : `runs on no ${one}: ${misfit.code}: ${misfit.message}`;
+  if (nearest === null) return `runs on no ${one}`;
+  return `runs on no ${one}, nearest is ${nearest.host}: ${reasonWords(nearest.reasons)}`;
+}
+
+/** `no GPU host on a CPU image  looked at 4 hosts: c1, c3` */
+export function checkedRows(checked: readonly Checked[], whom: Counted): readonly (readonly string[])[] {
+  return checked.map(({ policy, hosts, of }) => {
+    const isOfImages = hosts === 0 && of.length > 0;
+    const looked = isOfImages ? count(of.length, "image") : count(hosts, nounOf(whom));
+    return [policy, `looked at ${looked}${isOfImages || hosts === 0 ? "" : `: ${listSome(of, 6)}`}`];
+  });
 }
 
 export function changeWords({ before, after }: CoverChange): string {

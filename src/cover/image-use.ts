@@ -1,10 +1,12 @@
 /** Counts the hosts of each image, and says why nobody gets the others. */
 
 import type { Lock } from "../lock/lock.ts";
-import { remember, sortedEntries, sum } from "../io/collections.ts";
+import { sortedEntries, sum } from "../io/collections.ts";
 import { hardwareAxes } from "../resolve/unasked.ts";
 import type { Ranking } from "../resolve/resolve-image.ts";
-import { efforts, type Misfit, type ReasonCode } from "../resolve/verdict.ts";
+import { compareKeys } from "../resolve/order-steps.ts";
+import type { Resolver } from "../resolve/resolver.ts";
+import { effortOf, type Misfit } from "../resolve/verdict.ts";
 
 export interface CoveredImage {
   readonly cell: string;
@@ -20,8 +22,15 @@ export interface CoveredImage {
   readonly alwaysBeatenBy: readonly string[];
   /** For an image that fits and nobody gets: the images that hosts get in its place. */
   readonly beatenBy: readonly string[];
-  /** For an image that fits no host: the reason that is easiest to cure, its hosts, and the message of one. */
-  readonly misfit: { readonly code: ReasonCode; readonly hosts: number; readonly message: string } | null;
+  /** For an image that fits no host: the host that misses it by the least. */
+  readonly nearest: NearHost | null;
+}
+
+export interface NearHost {
+  /** The first host of a class. */
+  readonly host: string;
+  /** In the order of the rules; never empty. */
+  readonly reasons: readonly Reason[];
 }
 
 interface RankedClass {
@@ -30,7 +39,11 @@ interface RankedClass {
 }
 
 /** In the order of the cells. */
-export function useOfImages(lock: Lock, classes: readonly RankedClass[]): readonly CoveredImage[] {
+export function useOfImages(
+  lock: Lock,
+  classes: readonly RankedClass[],
+  resolver: Resolver,
+): readonly CoveredImage[] {
   const uses = new Map(Object.keys(lock.images).map((cell) => [cell, newUse()]));
   for (const { names, ranking } of classes) {
     const before: string[] = [];
@@ -49,10 +62,6 @@ export function useOfImages(lock: Lock, classes: readonly RankedClass[]): readon
       before.push(cell);
     }
   }
-  const misfits = misfitsOf(
-    [...uses].flatMap(([cell, { fits }]) => (fits === 0 ? [cell] : [])),
-    classes,
-  );
   return sortedEntries(lock.images).map(([cell, { axes, platform }]) => {
     const { hosts, fits, pinned, better, winners } = uses.get(cell) ?? newUse();
     const beaten = hosts === 0;
@@ -65,7 +74,7 @@ export function useOfImages(lock: Lock, classes: readonly RankedClass[]): readon
       pinned,
       alwaysBeatenBy: beaten ? [...(better ?? [])].sort() : [],
       beatenBy: beaten ? [...winners].sort() : [],
-      misfit: misfits.get(cell) ?? null,
+      nearest: fits > 0 ? null : nearestHost(cell, classes, resolver),
     };
   });
 }
@@ -77,7 +86,12 @@ export function named(text: string, host: string, cell?: string): string {
   return cell === undefined ? ofHost : ofHost.replaceAll("the image's cell", () => `cell ${cell}`);
 }
 
-type Reason = Pick<Misfit, "code" | "message" | "fix">;
+export type Reason = Pick<Misfit, "code" | "message" | "fix">;
+
+/** `DRIVER_TOO_OLD: needs …; NO_GPU_CODE: has …` */
+export function reasonWords(reasons: readonly Reason[]): string {
+  return reasons.map(({ code, message }) => `${code}: ${message}`).join("; ");
+}
 
 export function namedReasons(reasons: readonly Reason[], host: string, cell: string): readonly Reason[] {
   return reasons.map(({ code, message, fix }) => ({
@@ -120,28 +134,20 @@ function kept(better: ReadonlySet<string>, before: readonly string[]): ReadonlyS
   return new Set(before.filter((cell) => better.has(cell)));
 }
 
-function misfitsOf(
-  cells: readonly string[],
+function nearestHost(
+  cell: string,
   classes: readonly RankedClass[],
-): ReadonlyMap<string, NonNullable<CoveredImage["misfit"]>> {
-  const wanted = new Map(
-    cells.map((cell) => [cell, new Map<ReasonCode, { hosts: number; message: string }>()]),
+  resolver: Resolver,
+): CoveredImage["nearest"] {
+  const misses = classes.flatMap(({ names: [host = "a host"], ranking: { view } }) => {
+    const miss = resolver.nearest(view, [{ cell }]);
+    return miss === null ? [] : [{ host, ...miss, effort: effortOf(miss.misfits) }];
+  });
+  const [least, ...others] = misses;
+  if (least === undefined) return null;
+  const { host, misfits } = others.reduce(
+    (best, other) => (compareKeys(other.effort, best.effort) < 0 ? other : best),
+    least,
   );
-  if (wanted.size === 0) return new Map();
-  for (const { names, ranking } of classes) {
-    for (const { cell, code, message } of ranking.rejected) {
-      const counts = wanted.get(cell);
-      if (counts === undefined) continue;
-      const [name = "a host"] = names;
-      remember(counts, code, () => ({ hosts: 0, message: named(message, name) })).hosts += names.length;
-    }
-  }
-  return new Map(
-    [...wanted].flatMap(([cell, counts]) => {
-      const [most] = [...counts].sort(
-        ([a, one], [b, other]) => efforts[a] - efforts[b] || other.hosts - one.hosts,
-      );
-      return most === undefined ? [] : [[cell, { code: most[0], ...most[1] }] as const];
-    }),
-  );
+  return { host, reasons: namedReasons(misfits, host, cell) };
 }

@@ -8,6 +8,7 @@ import { probeHost } from "../host/probe-host.ts";
 import { readHostFiles } from "../host/read-host-files.ts";
 import { inWorld, type Watching, type World } from "../io/world.ts";
 import { writeFileAtomic } from "../io/write-file.ts";
+import { type Edit, editWords } from "./init/draft.ts";
 import { type InitFrom, initFrom } from "./init/init-from.ts";
 import { type InitFromDefinition, initFromDefinition } from "./init/init-from-definition.ts";
 import { checkImageName, imageNameFor, refuseExisting } from "./init/new-fleet.ts";
@@ -24,6 +25,8 @@ export interface InitOptions extends Watching {
   readonly host?: readonly string[];
   /** Further machine types; one text may list several with commas. */
   readonly hostType?: readonly string[];
+  /** With a Dockerfile: note the edits, then apply them. */
+  readonly write?: boolean;
   /** Name of the images. Default: `app`; with `from` the folder's name. */
   readonly name?: string;
   /** `host` or `host/path`. Default: `localhost:5000`. */
@@ -44,7 +47,7 @@ export type InitFromDefinitionAnswer = InitAnswer & InitFromDefinition;
 
 /**
  * Writes a small fleet into the current folder. With `from` it writes the matrix of a Dockerfile and answers the lines of it to change, or the
- * matrix of bake files or a workflow and answers whether each of its builds is a cell. Overwrites nothing.
+ * matrix of bake files or a workflow and answers whether each of its builds is a cell. Overwrites nothing, but with `write` the Dockerfile.
  *
  * Throws `FILE_EXISTS` for every existing file, `USAGE` or `REFERENCE_INVALID` for a wrong name, and errors of reading and planning for a
  * Dockerfile that no matrix could use.
@@ -57,7 +60,7 @@ export async function init(
   world?: Partial<World>,
 ): Promise<InitFromAnswer | InitFromDefinitionAnswer>;
 export async function init(
-  options?: Omit<InitOptions, "from" | "host" | "hostType">,
+  options?: Omit<InitOptions, "from" | "host" | "hostType" | "write">,
   world?: Partial<World>,
 ): Promise<InitAnswer>;
 export async function init(
@@ -80,6 +83,7 @@ async function initIn(
     const fleet = { name: options.name ?? imageNameFor(world.cwd), registry };
     checkImageName(fleet.name, registry);
     if (isDefinition(first)) {
+      if (options.write) throw usageError("--write needs --from Dockerfile", "leave --write out");
       refuseHosts(host, hostType);
       const definition = { files: from, env: world.env, signal: world.signal, rows, ...fleet };
       return { schemaVersion: 1, ...(await initFromDefinition(world.cwd, definition)) };
@@ -88,10 +92,15 @@ async function initIn(
     if (rows !== undefined)
       throw usageError(`${first} is a Dockerfile`, "give --rows with a YAML or JSON file");
     const hosts = await factsOf(host, hostType, world);
-    return { schemaVersion: 1, ...(await initFrom(world.cwd, { dockerfile: first, hosts, ...fleet })) };
+    const show = (template: string, edits: readonly Edit[]) => {
+      for (const edit of edits) world.onEvent({ type: "note", text: `${template}: ${editWords(edit)}` });
+    };
+    const wanted = { ...fleet, show: options.write ? show : undefined };
+    return { schemaVersion: 1, ...(await initFrom(world.cwd, { dockerfile: first, hosts, ...wanted })) };
   }
   refuseHosts(host, hostType);
   if (rows !== undefined) throw usageError("--rows needs --from", "add --from FILE");
+  if (options.write) throw usageError("--write needs --from Dockerfile", "add --from Dockerfile");
   checkImageName(name, registry);
   const files = starterFiles(name, registry);
   const written = Object.keys(files);

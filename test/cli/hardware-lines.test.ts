@@ -41,7 +41,7 @@ describe("hardwareLines", () => {
 
   it("counts features in the list of all marches", async () => {
     const shown = await text("cpu");
-    expect(shown).toMatch(/^x86-64-v2 +amd64 +generic +-march=x86-64-v2 +11 +12 +16 /m);
+    expect(shown).toMatch(/^x86-64-v2 +amd64 +generic +11 +12 +16$/m);
     expect(shown).toContain("name one to see its features");
   });
 });

@@ -121,16 +121,62 @@ describe("a GPU that no driver drives", () => {
     expect(toDoOf(cover.classes, ["gpus"])).toMatchObject([
       { fixes: [fix], serve: `HOST_NO_DRIVER: ${fix}` },
     ]);
-    const [violation, ...more] = checkCover(cover, ["no GPU host on a CPU image"]);
+    const policy = "no GPU host on a CPU image";
+    const { checked, violations } = checkCover(cover, [policy]);
+    const [violation, ...more] = violations;
+    expect(checked).toEqual([{ policy, hosts: 1, of: ["c1"] }]);
     expect(more).toEqual([]);
-    expect(violation?.message).toMatch(/^has GPUs and gets cpu; .*HOST_NO_DRIVER: install the NVIDIA driver/);
+    expect(violation?.message).toMatch(
+      /^has GPUs and gets cpu; nearest with GPU code: volta: NO_NVIDIA_DRIVER: .*; fix: install the NVIDIA driver/,
+    );
   });
 
   it("is none for who asks for CPU images, and has no cure in another cell", () => {
     const asked = coverReport({ from: "lock", lock }, [named(host, 0)], { cpuOnly: true });
-    expect(checkCover(asked, ["no GPU host on a CPU image"])).toEqual([]);
+    expect(checkCover(asked, ["no GPU host on a CPU image"]).violations).toEqual([]);
     const alone = coverReport({ from: "lock", lock: lockOf({ cpu: image() }) }, [named(host, 0)]);
     expect(alone.classes[0]).toMatchObject({ unusedGpus: true, serve: `HOST_NO_DRIVER: ${fix}` });
+  });
+});
+
+describe("what is nearest", () => {
+  const lock = lockOf({
+    volta: gpuImage(cuda("12.4.1", ["sm_70"])),
+    ampere: gpuImage(cuda("13.0.2", ["sm_80"], { driver: { mode: "host", minimum: "580.65.06" } })),
+    mi300: rocmImage(["gfx942"]),
+  });
+  const old = gpuHost([a100], "550.54.14");
+
+  it("is an image for the host's own GPUs", () => {
+    const cover = coverReport({ from: "lock", lock }, [named(amdHost([mi210]), 0), named(old, 1)]);
+    expect(
+      cover.classes.map(({ nearest }) => [nearest?.cell, nearest?.reasons.map(({ code }) => code)]),
+    ).toEqual([
+      ["mi300", ["NO_GPU_CODE"]],
+      ["ampere", ["DRIVER_TOO_OLD"]],
+    ]);
+  });
+
+  it("is the host with the least to cure, for an image that nobody gets", () => {
+    // The first host lacks a driver and the right GPU, the second a newer driver alone.
+    const undriven = gpuHost([gpu({ compute: "7.0", name: "Tesla V100" })], null);
+    const { images } = coverReport({ from: "lock", lock }, [named(undriven, 0), named(old, 1)]);
+    const ampere = images.find(({ cell }) => cell === "ampere");
+    expect(ampere?.nearest).toMatchObject({
+      host: "h1",
+      reasons: [{ code: "DRIVER_TOO_OLD", message: expect.stringContaining("h1 has 550.54.14") }],
+    });
+  });
+
+  it("is cured by a driver before a cell, where the fleet has no image without GPU code", () => {
+    const problem = {
+      code: "HOST_NO_DRIVER" as const,
+      message: "1 NVIDIA GPU and no module",
+      fix: "install it",
+    };
+    const host = { ...gpuHost([a100], null), problems: [problem] };
+    const { classes } = coverReport({ from: "lock", lock }, [named(host, 0)]);
+    expect(classes[0]).toMatchObject({ match: null, serve: "HOST_NO_DRIVER: install it" });
   });
 });
 

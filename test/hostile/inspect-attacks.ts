@@ -114,7 +114,13 @@ function shown(layer: Awaited<ReturnType<typeof inspectLayer>>): void {
     if (!isPrintable(text.replaceAll("\n", "")))
       throw new Error("a control character on its way to the terminal");
   };
-  const terminal = { animated: false, interactive: false, columns: 80, color: { out: false, err: false } };
+  const terminal = {
+    animated: false,
+    interactive: false,
+    columns: 80,
+    width: Number.POSITIVE_INFINITY,
+    color: { out: false, err: false },
+  };
   print({ out, terminal }, {}, inspection, (style) => inspectLines(inspection, { allFiles: true, style }));
   JSON.stringify(filesOfLayers([layer]));
 }

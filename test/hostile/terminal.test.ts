@@ -347,7 +347,13 @@ describe("escape codes and line breaks in", () => {
     const write = (part: string) => {
       text += terminalText(part);
     };
-    const terminal = { animated: false, interactive: false, columns: 200, color: { out: false, err: false } };
+    const terminal = {
+      animated: false,
+      interactive: false,
+      columns: 200,
+      width: Number.POSITIVE_INFINITY,
+      color: { out: false, err: false },
+    };
     const context = { out: write, err: write, env, terminal, takeSignals: () => {} };
     const tell = listenerFor(flags, context as unknown as CommandContext, { summary: true });
     const cell = `cell${nasty}`;
@@ -369,7 +375,13 @@ describe("escape codes and line breaks in", () => {
 
 test("the program's own colours come through, and nobody else's", async () => {
   const { err } = await shown(["resolve", "--lock", `/none/\u001b[32mgreen`], {
-    terminal: { animated: false, interactive: false, columns: 80, color: { out: true, err: true } },
+    terminal: {
+      animated: false,
+      interactive: false,
+      columns: 80,
+      width: Number.POSITIVE_INFINITY,
+      color: { out: true, err: true },
+    },
   });
   expect(err).toContain("\u001b[31mLOCK_NOT_FOUND\u001b[0m");
   expect(err).toContain("/none/\\u001b[32mgreen");

@@ -3,12 +3,12 @@
 import type { PlanCellJson, PlanJson } from "../../fleet/plan/plan-json.ts";
 import { type Action, actions } from "../../fleet/plan/planned-cell.ts";
 import { groupBy } from "../../io/collections.ts";
-import { count, formatTable } from "../../io/table.ts";
+import { count, tableRows, wrap } from "../../io/table.ts";
 import { printable } from "../../printable.ts";
 import { details, escaped, table } from "./markdown.ts";
-import type { Style } from "./style.ts";
+import type { Meaning, Style } from "./style.ts";
 
-const phrases: Record<Action, readonly [text: string, colour: keyof Style]> = {
+const phrases: Record<Action, readonly [text: string, colour: Meaning]> = {
   build: ["to build", "good"],
   adopt: ["to adopt", "good"],
   keep: ["unchanged", "dim"],
@@ -38,7 +38,7 @@ export function reportPlan(
     ...tableOf(named, style),
     ...(all ? [] : tableOf(countedRows(cells), style)),
     ...(cells.some(isUntagged) ? ["tags follow from the digests of the base images"] : []),
-    summarise({ counts, cells }),
+    ...wrap(summarise({ counts, cells }), style.width),
     "",
   ].join("\n");
 }
@@ -57,9 +57,9 @@ export function planMarkdown({ name, version, repository, cells, counts }: PlanJ
 }
 
 function tableOf(rows: readonly (readonly string[])[], style: Style): readonly string[] {
-  return formatTable(rows).map((line, index) => {
+  return tableRows(rows, style).flatMap(([line = "", ...below], index) => {
     const action = actions.find((each) => each === rows[index]?.[0]) ?? "keep";
-    return style[phrases[action][1]](line.slice(0, action.length)) + line.slice(action.length);
+    return [style[phrases[action][1]](line.slice(0, action.length)) + line.slice(action.length), ...below];
   });
 }
 

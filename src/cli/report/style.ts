@@ -1,13 +1,18 @@
-/** Colours by meaning. terminal-text.ts replaces the marks by escape codes. */
+/** How an answer looks: its colours by meaning, and the width of its lines. terminal-text.ts replaces the marks by escape codes. */
 
 import { mark } from "./terminal-text.ts";
 
 const formats = { good: "green", bad: "red", warn: "yellow", dim: "dim", strong: "bold" } as const;
 
-export type Style = Readonly<Record<keyof typeof formats, (text: string) => string>>;
+export type Meaning = keyof typeof formats;
 
-export function styleFor(color: boolean): Style {
-  const paint = (meaning: keyof typeof formats) => (text: string) =>
+export interface Style extends Readonly<Record<Meaning, (text: string) => string>> {
+  /** Characters of a line. */
+  readonly width: number;
+}
+
+export function styleFor(color: boolean, width = Number.POSITIVE_INFINITY): Style {
+  const paint = (meaning: Meaning) => (text: string) =>
     color ? `${mark(formats[meaning])}${text}${mark("end")}` : text;
   return {
     good: paint("good"),
@@ -15,6 +20,7 @@ export function styleFor(color: boolean): Style {
     warn: paint("warn"),
     dim: paint("dim"),
     strong: paint("strong"),
+    width,
   };
 }
 

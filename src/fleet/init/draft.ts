@@ -10,6 +10,11 @@ export interface Edit {
   readonly text: string;
 }
 
+/** `before line 6: ARG CC=gcc` */
+export function editWords({ line, kind, text }: Edit): string {
+  return `${kind === "before" ? "before" : "in place of"} line ${line}: ${text}`;
+}
+
 export interface Draft {
   readonly original: readonly string[];
   /** The changed lines. */

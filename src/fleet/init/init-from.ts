@@ -1,5 +1,6 @@
 /** `imgmatch init --from Dockerfile`: writes a matrix for the Dockerfile, and finds the lines of it to change. */
 
+import { lstatSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { ImgmatchError } from "../../errors.ts";
 import { openFleet } from "../open/open-fleet.ts";
@@ -26,6 +27,8 @@ interface InitFromOptions {
   readonly hosts: readonly HostFacts[];
   readonly name: string;
   readonly registry: string;
+  /** Shows the edits before the Dockerfile is changed; without it the Dockerfile stays as it is. */
+  readonly show?: ((template: string, edits: readonly Edit[]) => void) | undefined;
 }
 
 export interface InitFrom {
@@ -39,14 +42,15 @@ export interface InitFrom {
 }
 
 /**
- * Writes `matrix.yaml` into `folder` and leaves the Dockerfile alone. Plans the fleet with the edits first, so that they are known to work.
+ * Writes `matrix.yaml` into `folder`, and with `show` the edited Dockerfile. Plans the fleet with the edits first, so that they are known to work.
  * Throws `FILE_EXISTS`, `FILE_NOT_FOUND`, and errors of planning for a Dockerfile that no matrix could use.
  */
 export async function initFrom(folder: string, options: InitFromOptions): Promise<InitFrom> {
-  const { dockerfile, hosts, name, registry } = options;
+  const { dockerfile, hosts, name, registry, show } = options;
   refuseExisting(folder, [matrixFile]);
   const path = resolve(folder, dockerfile);
-  const text = await readExactText(path, inputLimits.template, { shown: dockerfile });
+  const read = () => readExactText(path, inputLimits.template, { shown: dockerfile });
+  const text = await read();
   const reading = readDockerfile(text);
   const draft = draftOf(text);
   const template = relative(folder, path).replaceAll("\\", "/");
@@ -56,8 +60,32 @@ export async function initFrom(folder: string, options: InitFromOptions): Promis
   const matrixOf = (context: string) => ({ ...proposed.matrix, name, registry, template, context });
   const edited = applyEdits(text, edits);
   const { yaml, cells } = await firstThatPlans(folder, contextsOf(template), matrixOf, edited);
+  const changes = show !== undefined && edits.length > 0;
+  if (changes) {
+    show(template, edits);
+    refuseChanged(path, dockerfile, (await read()) === text);
+    await writeFileAtomic(path, edited, folder);
+  }
   await writeFileAtomic(join(folder, matrixFile), yaml, folder);
-  return { written: [matrixFile], cells, template, edits, notes: proposed.notes };
+  return {
+    written: [...(changes ? [template] : []), matrixFile],
+    cells,
+    template,
+    edits,
+    notes: proposed.notes,
+  };
+}
+
+/** The edits are for the text that was read. A link would be replaced by a file. */
+function refuseChanged(path: string, file: string, isSame: boolean): void {
+  const isLink = lstatSync(path).isSymbolicLink();
+  if (isSame && !isLink) return;
+  throw new ImgmatchError({
+    code: "FILE_EXISTS",
+    message: isLink ? "is a link, and stays as it is" : "has changed since it was read",
+    fix: isLink ? "name the file that the link leads to" : "run the same command again",
+    at: { file },
+  });
 }
 
 /** The GPU axes for a Dockerfile on a vendor's base. Those of ROCm are written by hand. */

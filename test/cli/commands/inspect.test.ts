@@ -44,7 +44,13 @@ beforeAll(() => {
 async function run(args: readonly string[], animated = false) {
   return runInProcess(["inspect", folder, "--no-cache", "--platform", "linux/amd64", ...args], {
     cwd: "/",
-    terminal: { animated, interactive: false, columns: 200, color: { out: false, err: false } },
+    terminal: {
+      animated,
+      interactive: false,
+      columns: 200,
+      width: Number.POSITIVE_INFINITY,
+      color: { out: false, err: false },
+    },
   });
 }
 

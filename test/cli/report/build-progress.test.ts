@@ -43,7 +43,13 @@ function shown(
   }: { animated?: boolean; env?: NodeJS.ProcessEnv; fails?: boolean } = {},
 ): string {
   let text = "";
-  const terminal = { animated, interactive: false, columns: 60, color: { out: false, err: false } };
+  const terminal = {
+    animated,
+    interactive: false,
+    columns: 60,
+    width: Number.POSITIVE_INFINITY,
+    color: { out: false, err: false },
+  };
   const err = (part: string) => {
     text += terminalText(part);
   };

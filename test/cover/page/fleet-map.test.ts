@@ -13,7 +13,7 @@ function image(axes: Readonly<Record<string, string>>, platform = "linux/amd64")
     fits: 1,
     alwaysBeatenBy: [],
     beatenBy: [],
-    misfit: null,
+    nearest: null,
   };
 }
 

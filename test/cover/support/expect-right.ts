@@ -6,6 +6,7 @@ import type { CoverFleet } from "../../../src/cover/cover-fleet.ts";
 import type { HostFacts } from "../../../src/host/facts.ts";
 import type { NamedHost } from "../../../src/host/read-hosts.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
+import { imagesOf, vendorsUnusedBy } from "../../../src/resolve/unasked.ts";
 import { viewHost } from "../../../src/resolve/host-view.ts";
 import { nearestFirst } from "../../../src/resolve/nearest.ts";
 import { rankImages, resolveImage } from "../../../src/resolve/resolve-image.ts";
@@ -37,7 +38,9 @@ export function expectRight(fleet: CoverFleet, hosts: readonly NamedHost[], cove
     ]);
     if (match !== null) got.set(match.cell, (got.get(match.cell) ?? 0) + 1);
     else {
-      const [nearest] = nearestFirst(fleet.lock, rejected, viewHost(facts), {});
+      const view = viewHost(facts);
+      const own = imagesOf(vendorsUnusedBy(fleet.lock, view), fleet.lock, rejected);
+      const [nearest] = nearestFirst(fleet.lock, own.length > 0 ? own : rejected, view, {});
       expect([found?.nearest?.cell, found?.nearest?.reasons.map(({ code }) => code)]).toEqual([
         nearest?.cell,
         nearest?.misfits.map(({ code }) => code),
@@ -46,11 +49,11 @@ export function expectRight(fleet: CoverFleet, hosts: readonly NamedHost[], cove
     if (unusedGpus?.nearest != null && unusedGpus.nearest.code !== null)
       expect(found?.nearest?.cell).toBe(unusedGpus.nearest.cell);
   }
-  for (const { cell, hosts: count, fits, alwaysBeatenBy, misfit } of cover.images) {
+  for (const { cell, hosts: count, fits, alwaysBeatenBy, nearest } of cover.images) {
     expect(count).toBe(got.get(cell) ?? 0);
     const where = rankings.filter((cells) => cells.includes(cell));
     expect(fits).toBe(where.length);
-    expect(misfit === null).toBe(fits > 0 || hosts.length === 0);
+    expect(nearest === null).toBe(fits > 0 || hosts.length === 0);
     if (count > 0 || fits === 0) continue;
     const better = where.map((cells) => cells.slice(0, cells.indexOf(cell)));
     expect(alwaysBeatenBy).toEqual(

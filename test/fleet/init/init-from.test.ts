@@ -1,6 +1,6 @@
 /** `init --from`: existing Dockerfiles of many kinds become matrices that plan, with the lines changed that it names. */
 
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ImgmatchError } from "../../../src/errors.ts";
@@ -378,5 +378,47 @@ describe("imgmatch init --from", () => {
     expect((await runInProcess(["init", "--host", "a.json"], { cwd: makeFolder({}) })).err).toContain(
       "add --from",
     );
+  });
+});
+
+describe("init --from Dockerfile --write", () => {
+  const text = "FROM gcc:14\nCOPY . .\nRUN make -j4\n";
+  const run = (cwd: string, more: Partial<Parameters<typeof runInProcess>[1]> = {}) =>
+    runInProcess(["init", "--from", "Dockerfile", "--host", hostFile("rhel9-zen4_epyc-b200"), "--write"], {
+      cwd,
+      ...more,
+    });
+
+  test("shows its changes and makes them", async () => {
+    const cwd = makeFolder({ Dockerfile: text });
+    const { exit, out, err } = await run(cwd);
+    const changed = readFileSync(join(cwd, "Dockerfile"), "utf8");
+    expect(exit).toBe(0);
+    expect(out).toMatch(/^wrote Dockerfile, matrix.yaml: \d+ images? of Dockerfile\nnext: imgmatch plan\n$/);
+    const added = changed.split("\n").filter((line) => !text.includes(line));
+    expect(added).not.toEqual([]);
+    for (const line of added) expect(err).toContain(`Dockerfile: before line 3: ${line}\n`);
+  });
+
+  test("leaves a file alone that changes after it was read", async () => {
+    const cwd = makeFolder({ Dockerfile: text });
+    const other = `${text}# by another\n`;
+    const show = () => writeFileSync(join(cwd, "Dockerfile"), other);
+    await expect(
+      initFrom(cwd, { dockerfile: "Dockerfile", hosts: both, ...named, show }),
+    ).rejects.toMatchObject({
+      code: "FILE_EXISTS",
+    });
+    expect(readFileSync(join(cwd, "Dockerfile"), "utf8")).toBe(other);
+    expect(existsSync(join(cwd, "matrix.yaml"))).toBe(false);
+  });
+
+  test("does not replace a link", async () => {
+    const cwd = makeFolder({ "docker/App": text });
+    symlinkSync("docker/App", join(cwd, "Dockerfile"));
+    const { exit, err } = await run(cwd);
+    expect([exit, err.includes("is a link")]).toEqual([2, true]);
+    expect(readFileSync(join(cwd, "docker/App"), "utf8")).toBe(text);
+    expect(existsSync(join(cwd, "matrix.yaml"))).toBe(false);
   });
 });

@@ -127,7 +127,12 @@ export function searchedClass(row: PageClass): Searched<PageClass> {
 
 function searchedImage(row: CoveredImage): Searched<CoveredImage> {
   const axes = Object.entries(row.axes).map(([axis, value]) => `${axis}=${value}`);
-  return { row, text: [row.cell, ...axes, row.platform, row.misfit?.code ?? ""].join("\n").toLowerCase() };
+  return {
+    row,
+    text: [row.cell, ...axes, row.platform, ...(row.nearest?.reasons.map(({ code }) => code) ?? [])]
+      .join("\n")
+      .toLowerCase(),
+  };
 }
 
 export function search<Row>(rows: readonly Searched<Row>[], query: string): readonly Row[] {

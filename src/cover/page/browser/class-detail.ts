@@ -1,6 +1,6 @@
 /** The detail of one host class: its facts, its image, and every other image with the reason against it. And why-not of one image. */
 
-import { cpuWords, gpuWords, matchWords } from "../../cover-words.ts";
+import { cpuWords, gpuWords, matchWords, noImage, otherCure } from "../../cover-words.ts";
 import { listSome } from "../../../resolve/misfit.ts";
 import type { WhyNot } from "../../../resolve/why-not-image.ts";
 import type { ImagesForClass } from "../answers.ts";
@@ -26,10 +26,11 @@ export function classDetail(app: App, id: string): readonly HTMLElement[] | null
 }
 
 function answerOf(app: App, each: PageClass): HTMLElement {
-  const { match, nearest, serve } = each;
+  const { match, nearest } = each;
+  const other = otherCure(each);
   const change = app.changes.get(each.id);
   const now = app.shown().view === "now";
-  const other = (now ? change?.after : change?.before) ?? null;
+  const otherwise = (now ? change?.after : change?.before) ?? null;
   return h(
     "div.answer",
     match === null
@@ -50,13 +51,13 @@ function answerOf(app: App, each: PageClass): HTMLElement {
           h("p", match === null ? "Nearest: " : "Nearest with GPU code: ", imageLink(nearest.cell)),
           reasonList(nearest.reasons),
         ),
-    serve === null ? null : h("p", lead("Serve"), serve),
+    other === null ? null : h("p", lead(nearest === null ? "Serve" : "Or"), other),
     change === undefined
       ? null
       : h(
           "p",
           now ? "With the changes: " : "Before the changes: ",
-          h("span.cell", other === null ? "none" : `${other.cell} (${other.tier})`),
+          h("span.cell", otherwise === null ? noImage : `${otherwise.cell} (${otherwise.tier})`),
         ),
   );
 }

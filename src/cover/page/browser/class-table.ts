@@ -1,7 +1,7 @@
 /** The table of host classes: their image, and why. */
 
 import { statuses, statusOf, statusWords } from "../class-status.ts";
-import { cpuWords, gpuWords, matchWords } from "../../cover-words.ts";
+import { cpuWords, gpuWords, matchWords, noImage } from "../../cover-words.ts";
 import { listSome } from "../../../resolve/misfit.ts";
 import type { PageClass } from "../page-data.ts";
 import type { App } from "./app.ts";
@@ -35,7 +35,7 @@ function columnsOf(app: App): readonly Column<PageClass>[] {
     { head: "Answer", class: "answered", key: (each) => statuses.indexOf(statusOf(each)), show: statusPill },
     { head: "GPU", key: ({ host }) => gpuWords(host) },
     { head: "Driver", key: ({ host }) => host.driver ?? "-" },
-    { head: "CPU", key: ({ host }) => cpuWords(host) },
+    { head: "CPU", class: "cpu", key: ({ host }) => cpuWords(host) },
     {
       head: "Image",
       class: "wide",
@@ -53,8 +53,8 @@ function whoOf({ id, names }: PageClass): Child {
 function imageOf(app: App, { id, match }: PageClass): Child {
   const change = app.shown().view === "after" ? app.changes.get(id) : undefined;
   return [
-    match === null ? "none" : imageLink(match.cell),
-    change === undefined ? null : h("span.was", `before: ${change.before?.cell ?? "none"}`),
+    match === null ? h("em", noImage) : imageLink(match.cell),
+    change === undefined ? null : h("span.was", `before: ${change.before?.cell ?? noImage}`),
   ];
 }
 

@@ -72,10 +72,16 @@ function isMembers(first: Members | Child): first is Members {
 function add(element: HTMLElement, children: readonly Child[]): void {
   for (const child of children) {
     if (child === null) continue;
-    if (typeof child === "string" || typeof child === "number") element.append(printable(String(child)));
+    if (typeof child === "string" || typeof child === "number") addText(element, printable(String(child)));
     else if (child instanceof HTMLElement) element.append(child);
     else add(element, child);
   }
+}
+
+/** Codes and cells are long words: a line may end after their underscores. An option has text alone. */
+function addText(element: HTMLElement, text: string): void {
+  const [first = "", ...rest] = element instanceof HTMLOptionElement ? [text] : text.split(/(?<=_)/);
+  element.append(first, ...rest.flatMap((part) => [document.createElement("wbr"), part]));
 }
 
 /** @param kind its classes */

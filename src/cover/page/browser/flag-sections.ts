@@ -2,7 +2,7 @@
 
 import { groupBy } from "../../../io/collections.ts";
 import type { CoverChange } from "../../compare-covers.ts";
-import { suggestionHead, suggestionNotes, summary } from "../../cover-words.ts";
+import { checkedRows, noImage, suggestionHead, suggestionNotes, summary } from "../../cover-words.ts";
 import { hostsOf } from "../../image-use.ts";
 import type { App } from "./app.ts";
 import { choicesOf } from "./choices.ts";
@@ -90,13 +90,13 @@ function totals({ noun }: App, diff: readonly CoverChange[]): readonly HTMLEleme
 
 /** A name without a link, as the other fleet may lack the image. */
 function shown(match: CoverChange["before"]): HTMLElement {
-  return match === null ? h("span", "none") : h("span.cell", `${match.cell} (${match.tier})`);
+  return match === null ? h("span", noImage) : h("span.cell", `${match.cell} (${match.tier})`);
 }
 
 const shownViolations = 12;
 
 export function policySection({ data: { report }, views, noun }: App): HTMLElement | null {
-  const { violations } = report;
+  const { checked = [], violations } = report;
   if (violations === undefined) return null;
   const classes = new Set(views.now.classes.map(({ id }) => id));
   const items = violations.map(({ policy, of, hosts, message }) =>
@@ -114,6 +114,7 @@ export function policySection({ data: { report }, views, noun }: App): HTMLEleme
     "policies",
     violations.length === 0 ? "Every policy holds" : `${digits(violations.length)} against the policies`,
     [],
+    h("ul.checked", ...checkedRows(checked, report).map((row) => h("li", row.join(": ")))),
     items.length === 0 ? null : h("ul", ...items.slice(0, shownViolations)),
     rest.length === 0 ? null : h("details", h("summary", `${digits(rest.length)} more`), h("ul", ...rest)),
   );

@@ -1,7 +1,7 @@
 /** The list of steps that serve more hosts. */
 
 import { type Status, statusWords, type ToDo, toDoOf } from "../class-status.ts";
-import { cpuWords, gpuWords } from "../../cover-words.ts";
+import { cpuWords, gpuWords, otherCure } from "../../cover-words.ts";
 import { hostsOf } from "../../image-use.ts";
 import { listSome } from "../../../resolve/misfit.ts";
 import type { PageClass } from "../page-data.ts";
@@ -52,6 +52,7 @@ function listOf(app: App, entries: readonly ToDo[], noun: string): HTMLElement {
 }
 
 function entryOf({ noun }: App, { status, hosts, classes, fixes, serve, nearest }: ToDo): HTMLElement {
+  const other = otherCure({ nearest, serve });
   const ids = classes.map(({ id }) => classLink(id));
   return h(
     "li",
@@ -64,8 +65,8 @@ function entryOf({ noun }: App, { status, hosts, classes, fixes, serve, nearest 
       h("span.names", whoWords(classes)),
     ),
     ...fixes.map((fix, index) => h("p.fix", lead(index === 0 ? "Fix" : "And"), fix)),
-    serve === null ? null : h("p.fix", lead(fixes.length === 0 ? "Serve" : "Or"), serve),
-    fixes.length === 0 && serve === null ? h("p.fix", "The facts do not tell what would serve them.") : null,
+    other === null ? null : h("p.fix", lead(fixes.length === 0 ? "Serve" : "Or"), other),
+    fixes.length === 0 && other === null ? h("p.fix", "The facts do not tell what would serve them.") : null,
     nearest === null
       ? null
       : h(
