@@ -16,8 +16,8 @@ interface InspectFlags extends InspectOptions, JsonFlag {
 
 const helpText = `
 An image is read from the engine, from a registry without an engine, or from
-an archive of docker save, an OCI archive or layout, or a root file system;
-a path begins with / or . or ends in .tar, .tgz or the like.
+an archive of docker save, an OCI archive or layout, or a root file system.
+A path that exists is never looked up: ./name is always a path.
 Opened layers are kept below $XDG_CACHE_HOME/imgmatch (~/.cache/imgmatch).`;
 
 export const inspect: Define = (command, run) =>

@@ -1,9 +1,9 @@
 /** Opens a subject by its name: a file, a folder, an image of the engine, a reference in a registry. */
 
-import { createReadStream, existsSync } from "node:fs";
-import { stat } from "node:fs/promises";
+import { constants, createReadStream, existsSync } from "node:fs";
+import { access, stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { ImgmatchError } from "../errors.ts";
+import { faultOf, ImgmatchError } from "../errors.ts";
 import type { Watching, World } from "../io/world.ts";
 import { isImageId, parseImageReference, withDefaultTag } from "../oci/reference.ts";
 import type { RegistryClient } from "../oci/registry/client.ts";
@@ -91,8 +91,19 @@ async function openPath(path: string, request: OpenRequest): Promise<OpenedImage
       message: `no file and no folder at ${path}`,
       fix: "check the path",
     });
-  if (!found.isDirectory()) return openArchive(path, request);
+  if (!found.isDirectory()) {
+    if (!found.isFile()) throw unreadablePath(path, "is neither a file nor a folder");
+    await access(path, constants.R_OK).catch((error) => {
+      throw unreadablePath(path, faultOf(error));
+    });
+    return openArchive(path, request);
+  }
   return (await isLayout(path)) ? openFromLayout(path, request) : openFromFolder(path, request);
+}
+
+function unreadablePath(path: string, why: string): ImgmatchError {
+  const fix = "check the path, and who may read it";
+  return new ImgmatchError({ code: "FILE_UNREADABLE", message: `${path}: ${why}`, fix });
 }
 
 /** An archive that names no image in it is opened as a file with other files in it. */

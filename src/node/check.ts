@@ -15,6 +15,7 @@ import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import type { SignedBy } from "../lock/index-trust.ts";
 import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
 import { problemLines } from "../resolve/answer-lines.ts";
+import { fixOfBuild } from "../resolve/build-cures.ts";
 import { checkImage, type ImageCheck } from "../resolve/check-image.ts";
 import { describeCode, describeSlower } from "../resolve/describe-measured.ts";
 import { type HostView, viewHost } from "../resolve/host-view.ts";
@@ -163,20 +164,25 @@ interface Judged {
   readonly verdict: ImageCheck;
 }
 
-function answerFor(host: HostFacts, known: KnownSubject, own: Libc | null): Judged {
+function answerFor(host: HostFacts, known: KnownSubject, libc: Libc | null): Judged {
   const { subject, source, digest, judgedBy, described, signed, inspection, system } = known;
   const view = viewHost(host);
   const verdict = checkImage(described, host);
   const { platform } = described;
-  const ofSystem = judgeSystem(system, view.platform, own);
+  const ofSystem = judgeSystem(system, view.platform, libc);
   const lacking = verdict.fit && inspection ? lackingOf(inspection, verdict, platform, view) : noLacking;
   const unknown = [...verdict.unknown, ...lacking.unknown, ...ofSystem.unknown];
+  const own = verdict.reasons.map((misfit) => {
+    const { code, message, short = message } = misfit;
+    const file = inspection && decidingFile(code, inspection, view.features);
+    return { code, message, short, fix: system === null ? misfit.fix : fixOfBuild(misfit), file };
+  });
+  const isElsewhere = own.some(({ code }) => code === "ARCH_MISMATCH");
   const reasons = [
-    ...verdict.reasons.map(({ code, message, short = message, fix }) => {
-      const file = inspection && decidingFile(code, inspection, view.features);
-      return { code, message, short, fix, file };
-    }),
-    ...ofSystem.reasons.map((reason) => ({ short: reason.message, ...reason })),
+    ...ofSystem.reasons.flatMap((reason) =>
+      isElsewhere && reason.code === "ARCH_MISMATCH" ? [] : [{ short: reason.message, ...reason }],
+    ),
+    ...own,
   ];
   const [first] = reasons;
   const fits = first !== undefined ? false : unknown.length > 0 ? null : verdict.fits;

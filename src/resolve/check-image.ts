@@ -78,7 +78,9 @@ export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
   const { entry, undecided = [], undecidedGpus = [], compiledFor = [] } = image;
   if (entry !== undefined) {
     const located = { axes: {}, ...entry, platform: image.platform, digest: noDigest };
-    const unproved = compiledFor.filter(({ feature }) => view.features?.has(feature) === false);
+    // Features of another architecture say nothing of this CPU.
+    const isOwn = checkPlatform(image.platform, view) === null;
+    const unproved = compiledFor.filter(({ feature }) => isOwn && view.features?.has(feature) === false);
     const found = judged(without(located, unproved), view, describeMeasured(entry));
     const unknown = [...found.unknown, ...describeUnproved(unproved), ...undecided];
     const lacking = whyNoGpu(undecidedGpus, view);

@@ -40,7 +40,8 @@ export function withCures(
   };
 }
 
-function fixOf(cures: readonly Cure[]): string {
+/** Alternatives in one sentence. */
+export function fixOf(cures: readonly Cure[]): string {
   const alternatives = cures.map(({ text }, index) => {
     if (index === 0) return text;
     return text.startsWith("in a ") ? `, or, ${text}` : `, or ${text}`;

@@ -9,6 +9,7 @@ import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
 import { parseWorkspace } from "../../src/fleet/open/workspace.ts";
 import type { HostProblem } from "../../src/host/facts.ts";
 import { isBroken } from "../../src/resolve/host-view.ts";
+import { libcMismatch } from "../../src/inspect/system-needs.ts";
 import { efforts } from "../../src/resolve/verdict.ts";
 import { describedCommands } from "./support/commands.ts";
 import { blocksOf, proseOf, readPages, root } from "./support/markdown.ts";
@@ -92,7 +93,7 @@ describe("codes", () => {
 
   test("every reason stands in docs/errors.md with its cure", () => {
     const codes = rows(/^\| `([A-Z_]+)` \| \D.* \| \S.* \|$/gm).flat();
-    expect(codes.sort()).toEqual(Object.keys(efforts).sort());
+    expect(codes.sort()).toEqual([...Object.keys(efforts), libcMismatch].sort());
   });
 
   test("the README has at most 700 words, and its two commands on the first screen", () => {

@@ -65,7 +65,7 @@ function checkCpu(image: CpuImage, host: CpuView): Misfit | null {
 const mostLeftOut = 4;
 
 /** The owner of an image may know better than the estimate. `adopt` checks what the owner states. */
-const stateMarch: Cure = {
+export const stateMarch: Cure = {
   text: "state what it was built for, where it runs with less (imgmatch adopt --march)",
   remedy: null,
 };

@@ -13,6 +13,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { makeContainer, makeEntry } from "../../inspect/support/make-fatbin.ts";
+import { makeZip } from "../../inspect/support/make-zip.ts";
 import { root } from "./markdown.ts";
 
 export interface Workplace {
@@ -63,10 +65,25 @@ export function createWorkplace(): Workplace {
         cpSync(join(root, source), into, { recursive: true });
       }
       if (place === "vision") copyPrograms(target);
+      if (place === "python") makePackages(target);
       return target;
     },
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
+}
+
+/** A wheel with code for two GPUs, and a virtual environment with the same. */
+function makePackages(target: string): void {
+  const content = makeContainer([
+    makeEntry({ kind: 2, arch: 80, version: [1, 7] }),
+    makeEntry({ kind: 2, arch: 89, version: [1, 7] }),
+    makeEntry({ kind: 1, arch: 80, version: [8, 0] }),
+  ]);
+  const packages = join(target, "venv/lib/python3.12/site-packages/app");
+  for (const folder of [join(target, "dist"), packages]) mkdirSync(folder, { recursive: true });
+  writeFileSync(join(packages, "_ops.so"), content);
+  const wheel = join(target, "dist/app-1.0-cp312-cp312-manylinux_2_28_x86_64.whl");
+  writeFileSync(wheel, makeZip([{ path: "app/_ops.so", content }]));
 }
 
 /** The programs of docs/examples, beside the fleet that they ask about. */
