@@ -181,5 +181,5 @@ export type {
 } from "./trust/provenance/verify-provenance.ts";
 export type { RegistryFleetChoice } from "./trust/registry-fleet.ts";
 export type { SignatureFormat, SignedImages } from "./trust/sign/sign-images.ts";
-export type { SignatureDemands, TrustDemands } from "./trust/trust-demands.ts";
+export type { SignatureDemands, TrustDemands } from "./trust/asks-trust.ts";
 export type { SignerNames } from "./trust/trusted-signers.ts";

@@ -50,7 +50,7 @@ async function checkCommand(flags: CheckOptions & JsonFlag, context: CommandCont
   const options = { ...flags, self: context.self, onEvent };
   if (isAboutMany(options)) {
     const answers = await answerOf(options, context).finally(progress.clear);
-    printEach(answers, flags, context, (answer) => [answer.host, ...rowOf(answer)]);
+    await printEach(answers, flags, context, (answer) => [answer.host, ...rowOf(answer)]);
     return worstOf(
       answers.map(({ fits, reasons }) => ({ fits: fits === true, codes: reasons.map(({ code }) => code) })),
     );
@@ -59,7 +59,7 @@ async function checkCommand(flags: CheckOptions & JsonFlag, context: CommandCont
   if (second !== undefined) {
     const several = { ...options, subjects: [subject, second, ...more] as const };
     const answers = await answerOf(several, context).finally(progress.clear);
-    printEach(answers, flags, context, (answer) => [answer.subject, ...rowOf(answer)]);
+    await printEach(answers, flags, context, (answer) => [answer.subject, ...rowOf(answer)]);
     return answers.some(({ fits }) => fits) ? exitCodes.ok : missOf(answers.flatMap(codesOf));
   }
   const answer = await answerOf({ ...options, subjects: [subject] }, context).finally(progress.clear);

@@ -1,7 +1,6 @@
 /** `imgmatch resolve`: print the one image that was built for this host, or a line for each of many. */
 
 import { exitCodes, type ExitCode } from "../problem-codes.ts";
-import { formatTable } from "../io/table.ts";
 import type { ResolveOptions } from "../node/resolve.ts";
 import { printableReport } from "../printable.ts";
 import type { HostResolution } from "../resolve/resolver.ts";
@@ -39,7 +38,7 @@ async function resolveCommand(flags: ResolveOptions & JsonFlag, context: Command
   const [first, ...hosts] = flags.hosts ?? [];
   if (first !== undefined) {
     const answers = await answerOf({ ...flags, hosts: [first, ...hosts] }, context);
-    printEach(answers, flags, context, ({ host, match, nearest }) => [
+    await printEach(answers, flags, context, ({ host, match, nearest }) => [
       host,
       match?.reference ?? "-",
       nearest === null ? "" : describeMiss(nearest),
@@ -64,16 +63,17 @@ function describeMiss({ cell, code, message }: NonNullable<HostResolution["neare
 }
 
 /** Prints one line for each host, or one JSON object. */
-export function printEach<Answer extends object>(
+export async function printEach<Answer extends object>(
   answers: readonly Answer[],
   { json = false }: JsonFlag,
   context: CommandContext,
   rowOf: (answer: Answer) => readonly string[],
-): void {
+): Promise<void> {
   if (json) {
     for (const answer of answers) context.out(`${JSON.stringify({ schemaVersion: 1, ...answer })}\n`);
     return;
   }
+  const { formatTable } = await import("../io/table.ts");
   context.out(printableReport(formatTable(answers.map(rowOf))));
 }
 

@@ -33,7 +33,7 @@ async function whyNotCommand(flags: WhyNotOptions & JsonFlag, context: CommandCo
   const [first, ...hosts] = flags.hosts ?? [];
   if (first !== undefined) {
     const answers = await answerOf({ ...flags, hosts: [first, ...hosts] }, context);
-    printEach(answers, flags, context, ({ host, fits, reasons }) => [
+    await printEach(answers, flags, context, ({ host, fits, reasons }) => [
       host,
       fits ? "fits" : "does not fit",
       reasons.map(({ code, message }) => `${code}: ${message}`).join("; "),

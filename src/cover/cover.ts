@@ -10,7 +10,7 @@ import { inWorld, type Watching, type World } from "../io/world.ts";
 import { replaceOwnFile } from "../io/replace-own-file.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
 import { choiceOf, type QuestionOptions, readFleetQuestion } from "../node/question.ts";
-import { refuseTrustWithoutRegistry } from "../trust/trust-demands.ts";
+import { refuseTrustWithoutRegistry } from "../trust/asks-trust.ts";
 import { coverReport, type CoverQuestion, type CoverReport } from "./cover-report.ts";
 import { type CoverFleet, plannedFleet } from "./cover-fleet.ts";
 import type { PlannedMatrix } from "./suggested-matrix.ts";

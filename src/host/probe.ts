@@ -61,7 +61,6 @@ async function readFacts(
   { ofNode }: Required<Pick<ProbeOptions, "ofNode">>,
 ): Promise<HostFacts> {
   const { gpus, driver, askDriver = false, self = ["imgmatch"] } = options;
-  const { readStdin } = world;
   const other = otherHost(options);
   if (other === null) {
     if (driver === undefined) {

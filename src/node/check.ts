@@ -16,13 +16,13 @@ import type { SignedBy } from "../lock/index-trust.ts";
 import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
 import { problemLines } from "../resolve/answer-lines.ts";
 import { fixOfBuild } from "../resolve/build-cures.ts";
-import { checkImage, type ImageCheck } from "../resolve/check-image.ts";
-import { describeCode, describeSlower } from "../resolve/describe-measured.ts";
+import { checkImage, describeSlower, type ImageCheck } from "../resolve/check-image.ts";
+import { describeCode } from "../resolve/describe-measured.ts";
 import { type HostView, viewHost } from "../resolve/host-view.ts";
 import { nearestFirst, noMatch } from "../resolve/nearest.ts";
 import { orderBy, sortCandidates } from "../resolve/rank.ts";
 import { rankImages } from "../resolve/resolve-image.ts";
-import type { SignatureDemands } from "../trust/trust-demands.ts";
+import type { SignatureDemands } from "../trust/asks-trust.ts";
 import { type KnownFleet, type KnownSubject, knownSubject, type SubjectRequest } from "./checked-subject.ts";
 import { readNamedHosts, refuseSingle } from "./many-hosts.ts";
 

@@ -6,7 +6,7 @@ import { probeNode } from "../host/probe.ts";
 import { withUnprinted } from "../io/unprinted.ts";
 import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";
-import { refuseTrustWithoutRegistry } from "../trust/trust-demands.ts";
+import { refuseTrustWithoutRegistry } from "../trust/asks-trust.ts";
 import type { LabelChanges } from "./launch/labels/image-labels.ts";
 import { type NodeLabels, nodeLabels } from "./launch/labels/node-labels.ts";
 import { type QuestionOptions, readFleetQuestion, readQuestion } from "./question.ts";

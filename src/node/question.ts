@@ -14,7 +14,7 @@ import type { Match, Resolution } from "../resolve/verdict.ts";
 import { note, type World } from "../io/world.ts";
 import { type DriverQuestion, type HostChoice, probeAsking } from "../host/probe.ts";
 import type { RegistryFleetChoice } from "../trust/registry-fleet.ts";
-import { refuseTrustWithoutRegistry } from "../trust/trust-demands.ts";
+import { refuseTrustWithoutRegistry } from "../trust/asks-trust.ts";
 
 export interface QuestionOptions extends HostChoice, RegistryFleetChoice {
   readonly lock?: string;

@@ -8,12 +8,8 @@ import type { FindTrust } from "../lock/index-trust.ts";
 import { readLock } from "../lock/lock-file.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import { type RegistryAccess, trustOf } from "../oci/registry/registry-access.ts";
-import {
-  policyTrustFor,
-  refuseTrustWithoutRegistry,
-  type TrustDemands,
-  trustFor,
-} from "../trust/trust-demands.ts";
+import { refuseTrustWithoutRegistry, type TrustDemands } from "../trust/asks-trust.ts";
+import { policyTrustFor, trustFor } from "../trust/trust-demands.ts";
 import type { BlobMode } from "./mirror/answer-blob.ts";
 import { createHostProber } from "./mirror/host-prober.ts";
 import { nodeApi } from "./mirror/node-api.ts";

@@ -10,7 +10,7 @@ import { chosenNames } from "../lock/alternatives.ts";
 import { neededRequirement } from "../lock/needed-requirement.ts";
 import { parseRequirement } from "../lock/parse-requirement.ts";
 import { type HostView, viewHost } from "./host-view.ts";
-import { describeMeasured } from "./describe-measured.ts";
+import { describeMeasured, gpuAt } from "./describe-measured.ts";
 import { askNow, checkFitBy, findMisfits } from "./check-fit.ts";
 import { checkAmdPresence } from "./rules/amd/amd-gpus.ts";
 import { checkBrokenHost } from "./rules/broken-host.ts";
@@ -196,4 +196,14 @@ function withoutLabel(image: DescribedImage, view: HostView, first: readonly str
     by: [],
     fit: null,
   };
+}
+
+/** Why code runs slower than the GPU's own would; null if every GPU runs its own. */
+export function describeSlower(code: readonly CodeFit[], facts: Pick<HostFacts, GpuVendor>): string | null {
+  const place = code.findIndex(({ kind, distance }) => kind === "ptx" || kind === "spirv" || distance > 0);
+  const worst = code[place];
+  if (worst === undefined) return null;
+  const { target, kind } = worst;
+  const how = kind === "sass" ? "not code of its own" : "which the driver compiles when a program starts";
+  return `${gpuAt(place, target, facts)} runs ${target}, ${how}`;
 }

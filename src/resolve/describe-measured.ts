@@ -88,20 +88,11 @@ export function describeCode(
   return code.map(({ target }, place) => `${gpuAt(place, target, facts)} runs ${target}`);
 }
 
-function gpuAt(place: number, target: string, facts: Pick<HostFacts, GpuVendor>): string {
+/** The GPU that code of a target runs on, by its place among the vendor's GPUs. */
+export function gpuAt(place: number, target: string, facts: Pick<HostFacts, GpuVendor>): string {
   const vendor = gpuVendors.find((each) => targetsOf[each].test(target));
   const gpu = vendor === undefined ? undefined : judgedGpus(vendor, facts)[place];
   return `GPU ${gpu?.index ?? place}`;
-}
-
-/** Why code runs slower than the GPU's own would; null if every GPU runs its own. */
-export function describeSlower(code: readonly CodeFit[], facts: Pick<HostFacts, GpuVendor>): string | null {
-  const place = code.findIndex(({ kind, distance }) => kind === "ptx" || kind === "spirv" || distance > 0);
-  const worst = code[place];
-  if (worst === undefined) return null;
-  const { target, kind } = worst;
-  const how = kind === "sass" ? "not code of its own" : "which the driver compiles when a program starts";
-  return `${gpuAt(place, target, facts)} runs ${target}, ${how}`;
 }
 
 const targetsOf: Readonly<Record<GpuVendor, RegExp>> = { nvidia: /^(?:sm|compute)_/, amd: /^(?:gfx|amdgcn)/ };

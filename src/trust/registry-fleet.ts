@@ -5,7 +5,8 @@ import { fetchFleet } from "../lock/fetch-lock.ts";
 import type { FetchedFleet } from "../lock/index-trust.ts";
 import { note, type World } from "../io/world.ts";
 import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
-import { type TrustDemands, trustFor } from "./trust-demands.ts";
+import type { TrustDemands } from "./asks-trust.ts";
+import { trustFor } from "./trust-demands.ts";
 
 export interface RegistryFleetChoice extends RegistryAccess, TrustDemands {
   /** `registry/repo:version`, in place of a lock. */

@@ -8,19 +8,9 @@ import type { ImageReference } from "../oci/reference.ts";
 import type { FindTrust } from "../lock/index-trust.ts";
 import type { TrustOptions } from "./find-trust.ts";
 import type { TrustPolicy } from "./policy/policy.ts";
-import type { SignerNames, TrustedSigner } from "./trusted-signers.ts";
+import { namesSigner, type TrustDemands } from "./asks-trust.ts";
+import type { TrustedSigner } from "./trusted-signers.ts";
 import type { World } from "../io/world.ts";
-
-export interface TrustDemands extends SignerNames {
-  /** The file of a policy. */
-  readonly trust?: string;
-  /** false: `--no-downgrade`. */
-  readonly downgrade?: boolean;
-  readonly cache?: string;
-}
-
-/** For commands that start nothing: they do not remember indexes. */
-export type SignatureDemands = Omit<TrustDemands, "downgrade" | "cache">;
 
 /** The policy of the current folder, if no flag names a signer or another policy. */
 const policyName = "imgmatch.trust.yaml";
@@ -89,24 +79,6 @@ async function trustOptions(flags: TrustDemands, world: World): Promise<TrustOpt
 async function readPolicies(files: readonly string[]): Promise<readonly TrustPolicy[]> {
   const { readTrustPolicy } = await import("./policy/read-policy.ts");
   return Promise.all(files.map((file) => readTrustPolicy(file)));
-}
-
-/** Throws `USAGE` for demands on a lock: a lock is a file of the checkout, and nobody has signed it. */
-export function refuseTrustWithoutRegistry(flags: TrustDemands): void {
-  if (!asksTrust(flags)) return;
-  throw usageError(
-    "--key, --identity, --trust and --no-downgrade need a fleet from a registry",
-    "name the fleet by its reference: registry/repository:version",
-  );
-}
-
-/** A flag demands something. */
-export function asksTrust({ trust, downgrade = true, ...flags }: TrustDemands): boolean {
-  return namesSigner(flags) || trust !== undefined || !downgrade;
-}
-
-function namesSigner({ key, identity, issuer, trustedRoot }: SignerNames): boolean {
-  return [key?.[0], identity, issuer, trustedRoot].some((flag) => flag !== undefined);
 }
 
 /** The first of: `--trust`, `IMGMATCH_TRUST`, the file in the current folder. */
