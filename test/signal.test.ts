@@ -40,7 +40,7 @@ const asking: Calls = {
   adopt: () => ({ references: [`${registry}/team/app:1`], lock: at("none.json") }),
   audit: () => ({ matrix: at("matrix.yaml"), lock: at("lock.json") }),
   build: () => ({ ...fleet(), engine: "podman", push: true }),
-  check: () => ({ image: `${registry}/team/app:1`, host: at("host.json") }),
+  check: () => ({ subjects: [`${registry}/team/app:1`], host: at("host.json") }),
   cover: () => ({ from: `${registry}/team/app:1`, hosts: [at("host.json")], cache: at("cache") }),
   exportBake: fleet,
   exportGithubMatrix: () => ({ ...fleet(), shards: 1 }),

@@ -109,7 +109,7 @@ describe("a {{ is refused where it cannot be rendered", () => {
 
   test("a cell without GPU has no gpu.gencode, and the fix is a condition", () => {
     const axes = gpu.replace("cuda: [", "cuda: [none, ");
-    expect(refusal('  A: "{{gpu.gencode}}"', axes)).toContain("ask {{#if gpu}} before");
+    expect(refusal('  A: "{{gpu.gencode}}"', axes)).toContain("has no gpu: put it into {{#if gpu}}…{{/if}}");
     expect(
       argumentsIn('  A: "{{#if gpu}}{{gpu.gencode}}{{/if}}"', axes)["none_sapphirerapids-no-waitpkg_3.12"],
     ).toEqual({ A: "" });

@@ -147,9 +147,7 @@ describe("buildJobs", () => {
     expect(statuses(cells)).toEqual(["a built", "b failed", "c built"]);
     const failed = cells[1];
     expect(failed).toMatchObject({ problems: [{ code: "BUILD_FAILED" }], log: join(folder, "b.log") });
-    expect(await readFile(join(folder, "b.log"), "utf8")).toBe(
-      "compiling b\nBUILD_FAILED: step 3 failed: exit code 1\n",
-    );
+    expect(await readFile(join(folder, "b.log"), "utf8")).toBe("compiling b\nstep 3 failed: exit code 1\n");
     const ofB = events.filter(({ cell }) => cell === "b").map(({ type }) => type);
     expect(ofB).toEqual(["start", "log", "failed"]);
   });
