@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { BuildRequest } from "../../../src/fleet/engines/engine.ts";
-import { bakeFile, pathsToHide } from "../../../src/fleet/export-bake.ts";
+import type { BuildRequest } from "../../src/fleet/engines/engine.ts";
+import { bakeFile, pathsToHide } from "../../src/fleet/export-bake.ts";
 
 const request = (cell: string, more: Partial<BuildRequest> = {}): BuildRequest => ({
   cell,

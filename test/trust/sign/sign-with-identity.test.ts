@@ -2,15 +2,15 @@
 
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ImgmatchError } from "../../src/errors.ts";
-import { digestOf } from "../../src/oci/digest-of.ts";
-import { parseImageReference } from "../../src/oci/reference.ts";
-import { type Evidence, signPredicate } from "../../src/trust/evidence.ts";
-import { signWithIdentity } from "../../src/trust/sign/sign-with-identity.ts";
-import type { Signer } from "../../src/trust/sign/signer.ts";
-import type { TrustedIdentity } from "../../src/trust/trusted-signers.ts";
-import { verifyEvidence } from "../../src/trust/verify-evidence.ts";
-import { type LocalSigstore, startSigstore, tokenOf } from "../support/sigstore.ts";
+import { ImgmatchError } from "../../../src/errors.ts";
+import { digestOf } from "../../../src/oci/digest-of.ts";
+import { parseImageReference } from "../../../src/oci/reference.ts";
+import { type Evidence, signPredicate } from "../../../src/trust/evidence.ts";
+import { signWithIdentity } from "../../../src/trust/sign/sign-with-identity.ts";
+import type { Signer } from "../../../src/trust/sign/signer.ts";
+import type { TrustedIdentity } from "../../../src/trust/trusted-signers.ts";
+import { verifyEvidence } from "../../../src/trust/verify-evidence.ts";
+import { type LocalSigstore, startSigstore, tokenOf } from "../../support/sigstore.ts";
 
 const name = "https://github.com/team/app/.github/workflows/release.yml@refs/heads/main";
 const issuer = "https://issuer.example.com";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { checkFit } from "../../../src/resolve/check-fit.ts";
-import { a100, cpuHost, gpu, gpuHost, h100, orin, rtx4090, v100 } from "../support/hosts.ts";
-import { cuda, gpuImage } from "../support/locks.ts";
+import { checkFit } from "../../../../src/resolve/check-fit.ts";
+import { a100, cpuHost, gpu, gpuHost, h100, orin, rtx4090, v100 } from "../../support/hosts.ts";
+import { cuda, gpuImage } from "../../support/locks.ts";
 
 const on = (
   compute: string,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { HostFacts } from "../../../src/host/facts.ts";
-import type { CudaRequirement } from "../../../src/lock/requirement.ts";
-import { checkFit } from "../../../src/resolve/check-fit.ts";
-import { gpu, gpuHost, h100, rtx4090, v100 } from "../support/hosts.ts";
-import { cuda, gpuImage } from "../support/locks.ts";
+import type { HostFacts } from "../../src/host/facts.ts";
+import type { CudaRequirement } from "../../src/lock/requirement.ts";
+import { checkFit } from "../../src/resolve/check-fit.ts";
+import { gpu, gpuHost, h100, rtx4090, v100 } from "./support/hosts.ts";
+import { cuda, gpuImage } from "./support/locks.ts";
 
 const k80 = gpu({ name: "Tesla K80", compute: "3.7" });
 const rtx5090 = gpu({ name: "NVIDIA GeForce RTX 5090", compute: "12.0", class: "geforce" });

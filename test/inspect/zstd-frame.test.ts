@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { decompressZstd } from "../../../src/inspect/zstd-frame.ts";
+import { decompressZstd } from "../../src/inspect/zstd-frame.ts";
 
 /** One raw block in one segment (RFC 8878, 3.1.1): nothing is compressed, and all of the frame is there. */
 function frameOf(content: Buffer, hasChecksum = false): Buffer {
