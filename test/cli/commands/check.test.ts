@@ -6,7 +6,10 @@ import { indexTypes, manifestTypes } from "../../../src/oci/media-types.ts";
 import { startFaultServer } from "../../oci/registry/support/fault-server.ts";
 import { manifestOf } from "../../oci/registry/support/manifests.ts";
 import { formatLock } from "../../../src/lock/format-lock.ts";
-import type { LockedImage } from "../../../src/lock/lock.ts";
+import { formatFleetIndex } from "../../../src/lock/format-fleet-index.ts";
+import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
+import { nativeImages } from "../../../src/fleet/publish/native-images.ts";
+import { indexOf } from "../../oci/registry/support/index-of-lock.ts";
 import { a100, cpuHost, gpuHost, levelV3 } from "../../resolve/support/hosts.ts";
 import { cuda, image, lockOf, requirement } from "../../resolve/support/locks.ts";
 import { makeContainer, makeEntry } from "../../inspect/support/make-fatbin.ts";
@@ -129,6 +132,49 @@ const wide = {
   cuda: null,
 };
 const unused = { rules: 1, cpu: { unused: ["tsxldtrk", "waitpkg"] }, cuda: null };
+
+/** A registry with the index that publishing a lock writes, and none of its images. */
+async function serveFleet(lock: Lock): Promise<string> {
+  const written = indexOf(lock);
+  const { top, parts } = formatFleetIndex(written, nativeImages(written));
+  const { host } = await startFaultServer(({ path }, response) => {
+    const name = path.split("/").at(-1);
+    const manifest = name === "1.0" ? top : [top, ...parts].find(({ digest }) => digest === name);
+    const headers = manifest && {
+      "content-type": manifest.mediaType,
+      "docker-content-digest": manifest.digest,
+      "content-length": manifest.size,
+    };
+    response.writeHead(manifest === undefined ? 404 : 200, headers);
+    response.end(manifest?.bytes);
+  });
+  return host;
+}
+
+describe("an index that imgmatch wrote", () => {
+  const fleet: Lock = {
+    ...lockOf({
+      old: image({ requires: requirement(cuda("11.8.0", ["sm_70"])) }),
+      gpu: image({ requires: requirement(cuda("12.2.0", ["sm_80"])), digest: `sha256:${"b".repeat(64)}` }),
+    }),
+    version: "1.0",
+  };
+
+  it("is answered by its cells, without an image that starts anywhere", async () => {
+    const host = await serveFleet(fleet);
+    const { out, exit } = await check(`${host}/team/app:1.0`, "--host", join(folder, "gpu.json"), "--json");
+    expect(JSON.parse(out)).toMatchObject({ fits: true, cell: "gpu", judgedBy: "index" });
+    expect(exit).toBe(0);
+  });
+
+  it("does not run where no cell does, and says what the nearest one lacks", async () => {
+    const host = await serveFleet(fleet);
+    const { out, exit } = await check(`${host}/team/app:1.0`, "--host", join(folder, "cpu.json"));
+    expect(out).toMatch(/^does not: .*\n/);
+    expect(out).toContain("NO_GPU");
+    expect(exit).toBe(3);
+  });
+});
 
 describe("imgmatch check", () => {
   const gpuLabel = { [label]: JSON.stringify(requirement(cuda("12.8.1", ["sm_80"]))) };
