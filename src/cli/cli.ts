@@ -112,7 +112,7 @@ function optionDescription(option: Option): string {
 }
 
 /**
- * Refuses a second value of an option that takes one value, in a command and in its subcommands. Commander would take the last one silently.
+ * Refuses a second value of a single-valued option, in a command and in its subcommands. Commander would take the last one silently.
  */
 function refuseRepeats(command: Command): void {
   for (const option of command.options) {

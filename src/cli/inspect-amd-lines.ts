@@ -26,7 +26,7 @@ function amdName({ target, version }: Pick<AmdTargetCount, "target" | "version">
   return version === null || version <= 1 ? target : `${target} (version ${version})`;
 }
 
-/** Cards that all libraries have code for, and other cards with the first library that lacks code. */
+/** Cards that all libraries have code for, and further cards, each with the first library that lacks code. */
 function cardLines({ amd }: ImageInspection): readonly (readonly string[])[] {
   if (amd === null) return [];
   const groups = groupBy(amd.cards, ({ without }) => without.join("\n"));

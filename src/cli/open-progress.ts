@@ -1,4 +1,4 @@
-/** The progress of a command that opens images, as one line that is redrawn. Only a terminal shows it. */
+/** The progress of a command that opens images: a line, redrawn in place. Only a terminal shows it. */
 
 import type { OpenEvent } from "../inspect/open-subject.ts";
 import type { Notice } from "../io/world.ts";

@@ -27,8 +27,8 @@ import { plannedImage } from "./cover-fleet.ts";
 type Axes = Readonly<Record<string, string>>;
 
 /**
- * The new cells with these values. The other axes have every combination that the fleet has among its cells of the same kind, with or
- * without GPU code. A label of the fleet's own march keeps its `without`.
+ * The new cells with these values. The remaining axes have every combination of the fleet's cells of the same kind: with GPU code, or
+ * without. A label of the fleet's own march keeps its `without`.
  *
  * Throws `USAGE` for an unknown axis or value, if no cell can be built, and if the fleet has all of them.
  *
@@ -75,7 +75,7 @@ function idOf({ accel, cuda, compute, march, ...free }: Axes): string {
   return values.flatMap((value) => (value === undefined ? [] : [slug(value)])).join("_");
 }
 
-/** Each combination once. If the fleet has no cell of the kind, all its cells give their other axes. */
+/** Each combination once. If the fleet has no cell of the kind, all cells give their remaining axes. */
 function combinations(images: readonly LockedImage[], wanted: Axes): readonly Axes[] {
   const accel = wanted[accelAxis(images)];
   const cpuOnly = accel === none;

@@ -1,6 +1,6 @@
 /**
  * Finds the best set of at most so many images: the most hosts with a good image, then the most with any. Exact: it tries every set, or
- * excludes it by the most that the remaining images could add, each counted alone (as for maximum coverage).
+ * excludes a set by the most the remaining images could add, each image counted alone (as for maximum coverage).
  */
 
 import { sum } from "../io/collections.ts";

@@ -30,8 +30,8 @@ interface Extras {
 export type CandidateMap = ReadonlyMap<string, Cell>;
 
 /**
- * Every combination of the matrix's hardware values that can be built and that no `exclude` forbids, and its includes. Free axes have the
- * first values that are allowed.
+ * Every possible combination of the matrix's hardware values that no `exclude` forbids, and the includes. Free axes have the first values
+ * that are allowed.
  */
 export function candidateCells(matrix: Matrix, extras: Extras = { computes: [], marches: [] }): CandidateMap {
   const at = { file: matrix.file };

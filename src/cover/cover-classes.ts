@@ -1,4 +1,4 @@
-/** Finds the image that each host class gets, how well it fits, and the images that nobody gets. */
+/** Finds the image of each host class, how well the image fits, and the images without a host. */
 
 import { type GpuVendor, gpuVendors } from "../lock/requirement.ts";
 import type { HostFacts } from "../host/facts.ts";
@@ -47,7 +47,7 @@ export interface CoverCounts {
   readonly classes: number;
   readonly images: number;
   readonly served: number;
-  /** Hosts that get native code for their GPUs and their CPU. */
+  /** Hosts with native code for GPUs and CPU. */
   readonly native: number;
   readonly unserved: number;
   /** Hosts with GPUs, under a driver or not, that get an image without GPU code. */
@@ -72,7 +72,7 @@ export interface CoveredClass {
   readonly unusedGpus: boolean;
   /** Only for a class that gets nothing, or leaves GPUs unused: the image that misses by the least, of those for its GPUs if there are any. */
   readonly nearest: NearMiss | null;
-  /** The cell that would serve it, or the cure of its missing driver, if the facts tell. null for a class with native code. */
+  /** The cell that would serve the class, or the cure of a missing driver, if the facts tell. null for a class with native code. */
   readonly serve: string | null;
 }
 
@@ -81,7 +81,7 @@ export interface ClassDescription {
   readonly level: string | null;
   /** Of the CPU's maker, or generic; null if unknown. */
   readonly nativeMarch: string | null;
-  /** Features that the facts leave open could make it a higher one. */
+  /** Features that the facts leave open could make the march a higher march. */
   readonly nativeOpen: boolean;
   readonly model: string | null;
   readonly driver: string | null;
@@ -189,7 +189,7 @@ function serveLacking(
   return `${cause.code}: ${cause.fix}`;
 }
 
-/** An image that ignores its march must be compiled for it: another cell of that march would be the same. */
+/** An image that ignores its march must be compiled for the march: another cell of that march would be the same. */
 function serveBy(view: HostView, lock: Lock, winner: Ranking["ranked"][number] | undefined): string | null {
   if (winner === undefined || !ignoresMarch(winner.image)) return cellFor(view, lock);
   return `compile ${winner.cell} for its march: its own files use nothing of it`;

@@ -191,7 +191,7 @@ export function otherCure({ nearest, serve }: Pick<CoveredClass, "nearest" | "se
   return nearest?.reasons.some(({ fix }) => serve?.endsWith(`: ${fix}`)) ? null : serve;
 }
 
-/** The hosts, the nearest image with its reasons, and a cell that would serve them. */
+/** The hosts, the nearest image with the reasons against it, and a cell that would serve the hosts. */
 export function lackLines({ names, nearest, serve }: CoveredClass): readonly string[] {
   const cell = otherCure({ nearest, serve });
   return [

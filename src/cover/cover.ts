@@ -26,7 +26,7 @@ export interface CoverOptions
   readonly whatIf?: readonly string[];
   /** Names of policies to check. */
   readonly check?: readonly string[];
-  /** Say which image each host should pull, and the bytes that it lacks. */
+  /** Say which image each host should pull, and how many bytes the host lacks. */
   readonly pullPlan?: boolean;
   /** With `pullPlan`: every host has these digests or cells already. */
   readonly have?: readonly string[];

@@ -1,4 +1,4 @@
-/** The cost of images: their size in the registry, and the time of their builds, as the lock records them. */
+/** The cost of images: size in the registry, and time of the builds, by the lock. */
 
 import { sum } from "../io/collections.ts";
 import type { LockedImage } from "../lock/lock.ts";
@@ -56,8 +56,8 @@ function costFrom(
 }
 
 /**
- * Estimates each cell as the mean of the built cells nearest to it. Nobody knows which layers they will share, so each cell counts all its
- * layers: the estimate is an upper bound.
+ * Estimates each cell as the mean of the built cells nearest to it. Nobody knows which layers new cells will share, so each cell counts all
+ * its layers: the estimate is an upper bound.
  */
 export function estimateCost(wanted: readonly LockedImage["axes"][], figures: Figures): EstimatedCost {
   const after = new Set<string>();
@@ -78,7 +78,7 @@ export function estimateCost(wanted: readonly LockedImage["axes"][], figures: Fi
   return { ...cost, after: [...after].sort() };
 }
 
-/** A cell with GPU code is compared only with such cells, and one without only with those without. */
+/** A cell with GPU code is compared with cells with GPU code, and a CPU cell with CPU cells. */
 function nearestTo<Known extends { readonly axes: LockedImage["axes"] }>(
   axes: LockedImage["axes"],
   known: readonly Known[],

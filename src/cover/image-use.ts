@@ -16,9 +16,9 @@ export interface CoveredImage {
   readonly hosts: number;
   /** Hosts on which it would run. */
   readonly fits: number;
-  /** Hosts that get it if each of its free axes is pinned. */
+  /** Hosts that get the image if each of its free axes is pinned. */
   readonly pinned: number;
-  /** For an image that fits and nobody gets: the images that come before it on each of these hosts. */
+  /** For an image that fits and nobody gets: the images that come before it on every such host. */
   readonly alwaysBeatenBy: readonly string[];
   /** For an image that fits and nobody gets: the images that hosts get in its place. */
   readonly beatenBy: readonly string[];
@@ -105,7 +105,7 @@ interface Use {
   hosts: number;
   fits: number;
   pinned: number;
-  /** Images that came before it on every host that it fits so far; null before the first. */
+  /** Images that came before it on every fitting host so far; null before the first. */
   better: ReadonlySet<string> | null;
   readonly winners: Set<string>;
 }

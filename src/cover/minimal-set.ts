@@ -2,9 +2,9 @@
  * Finds the smallest set of images with which every class gets a good one. It is set covering in which an image can also spoil a class:
  * it may come before a good one.
  *
- * Exact: branch and bound over the good images of the class with the fewest choices. It leaves out images that others dominate
- * (McCluskey, Minimization of Boolean Functions, 1956). The lower bound is a number of classes of which no two share an image
- * (Coudert, On Solving Covering Problems, DAC 1996).
+ * Exact: branch and bound over the good images of the class with the fewest choices. It leaves out dominated images (McCluskey, Minimization
+ * of Boolean Functions, 1956). The lower bound is a number of classes of which no two share an image (Coudert, On Solving Covering Problems,
+ * DAC 1996).
  */
 
 /** The images that fit one class. Images are numbers from 0. */
@@ -101,7 +101,7 @@ export function placeOfFirst({ ranked, at }: Placed, chosen: readonly number[]):
   return Math.min(...chosen.map((image) => at.get(image) ?? ranked.length), ranked.length);
 }
 
-/** null if the class gets a good image. Else the good images before the one that it gets: the set needs one of them. */
+/** null if the class gets a good image. Else the good images before the image the class gets: the set needs one of them. */
 function optionsOf(
   place: Placed,
   chosen: readonly number[],
@@ -133,8 +133,8 @@ function disjointDemands(places: readonly Placed[]): readonly number[] {
 }
 
 /**
- * Leaves out an image that another dominates. The other is good for the same classes and comes no later there, and it spoils no class that
- * this image does not spoil as early.
+ * Leaves out an image that another dominates. The dominating image is good for the same classes, comes no later there, and spoils a class
+ * only where the dominated image spoils the class as early.
  */
 function undominated(
   demands: readonly Placed[],

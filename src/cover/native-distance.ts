@@ -47,8 +47,8 @@ export function worstCode({ code }: Fit): CodeFit | null {
 }
 
 /**
- * An image is native if it has machine code for exactly these GPUs, the driver knows all of the toolkit, and the image uses every CPU
- * feature that compilers use. null if unknown.
+ * An image is native if it has machine code for exactly these GPUs, the driver knows the whole toolkit, and the image uses every CPU feature
+ * that compilers use. null if unknown.
  */
 export function isNative({
   cpu,
@@ -68,9 +68,9 @@ export function isNative({
 
 /** The march that a compiler would name for a host's CPU. */
 interface NativeMarch {
-  /** Of its vendor or generic. The host has all its features, and it has the most that a compiler uses. */
+  /** Of its vendor or generic. The march with the most features a compiler uses, among the marches the host has in full. */
   readonly march: March;
-  /** Features that the facts leave open could make it a higher one. */
+  /** Features that the facts leave open could make the march a higher march. */
   readonly open: boolean;
 }
 

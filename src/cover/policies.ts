@@ -68,7 +68,7 @@ const policies: Readonly<Record<string, Policy>> = {
 
 export const policyNames: readonly string[] = Object.keys(policies);
 
-/** What these policies have looked at, and what breaks them, in their order. Throws `USAGE` for an unknown policy. */
+/** What each policy has looked at, and what breaks the policy, in the order of the policies. Throws `USAGE` for an unknown policy. */
 export function checkCover(
   { classes, images }: Cover,
   names: readonly string[],

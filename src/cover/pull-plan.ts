@@ -1,4 +1,4 @@
-/** `imgmatch cover --pull-plan`: the image that each host should pull, and the bytes that it lacks. */
+/** `imgmatch cover --pull-plan`: the image that each host should pull, and the bytes the host lacks. */
 
 import { usageError } from "../errors.ts";
 import { remember, sum } from "../io/collections.ts";

@@ -25,7 +25,7 @@ export interface Suggestion {
   readonly served: number;
   /** Ids of classes without a possible native cell. They get a cell nearest to native code. */
   readonly beyond: readonly string[];
-  /** Ids of classes whose facts leave open which cell is native. They get one that is native as far as the facts tell. */
+  /** Ids of classes whose facts leave open which cell is native. Classes that get a native image, as far as the facts tell. */
   readonly open: readonly string[];
   /** Ids of classes that no cell fits. */
   readonly nothing: readonly string[];
@@ -35,7 +35,7 @@ export interface Suggestion {
   readonly proved: boolean;
   /** The number of cells to choose from. */
   readonly candidates: number;
-  /** Planned cells that stay, planned cells that go (without layers that the others share), and new cells as an estimate. */
+  /** Planned cells that stay, planned cells that go (without layers shared with cells that stay), and new cells as an estimate. */
   readonly cost: { readonly kept: FleetCost; readonly dropped: FleetCost; readonly added: EstimatedCost };
 }
 

@@ -54,7 +54,7 @@ function machineOf({ runner, timeoutMinutes, freeDisk }: CellSettings): Machine 
 export interface ShardCell {
   /** Cell id. */
   readonly id: string;
-  /** A job builds for one platform, so that a machine of that platform can run the job. */
+  /** A job builds for a single platform, and a machine of the platform can run the job. */
   readonly platform: string;
   /** Base images: cells with the same ones share stages, and sharing ends at a job's border. */
   readonly bases: readonly string[];

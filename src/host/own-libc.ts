@@ -1,4 +1,4 @@
-/** Tells the C library of this system, which is the one that this process runs on. */
+/** Tells the C library of this system: the C library of this process. */
 
 export interface Libc {
   readonly name: "glibc" | "musl";

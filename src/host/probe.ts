@@ -20,7 +20,7 @@ export interface HostChoice extends ToldOfHost {
   readonly gpus?: string;
 }
 
-/** Whether this machine's drivers are asked to start, in a process that loads their libraries. */
+/** Whether this machine's drivers are asked to start, in a separate process that loads the drivers' libraries. */
 export interface DriverQuestion {
   readonly askDriver?: boolean;
   /** The words that start imgmatch. Default: the one in PATH. */

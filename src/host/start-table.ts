@@ -11,7 +11,7 @@ export type Start =
   /** The library ended its process, or did not answer in time. */
   | { readonly call: string; readonly code: "ended" | "late" };
 
-/** A vendor's runtime: the functions that start it, and the meaning of their failures. */
+/** A vendor's runtime: the functions that start the runtime, and the meaning of failures. */
 export interface StartTable {
   /** `CUDA` */
   readonly runtime: string;

@@ -130,7 +130,7 @@ export const many: [(value: string, previous: readonly string[]) => string[], st
   [],
 ];
 
-/** A flag that takes one of these names. */
+/** A flag with a closed set of values. */
 export function choice(
   command: Command,
   flags: string,

@@ -12,7 +12,7 @@ import type { PageClass, PageFleet } from "./page-data.ts";
 
 /** The answers about one fleet and its hosts. A class is named by its place. */
 export interface Answers {
-  /** All images for one class: those that fit, the best first, and the others grouped by their first reason. */
+  /** All images for one class: fitting images, the best first, and the remaining images grouped by their first reason. */
   readonly imagesFor: (place: number) => ImagesForClass;
   readonly whyNot: (place: number, cell: string) => WhyNot;
   /** The places of classes that an image does not fit, by the first reason. */

@@ -1,4 +1,4 @@
-/** The status of a host class, which the page counts, colours and filters by, and the steps that would better it. */
+/** The status of a host class, by which the page counts, colours and filters, and the steps to a better status. */
 
 import { groupBy } from "../../io/collections.ts";
 import { hostsOf } from "../image-use.ts";
@@ -46,7 +46,7 @@ export interface ToDo {
   readonly classes: readonly PageClass[];
   /** An image of the fleet serves these hosts after all of these fixes. */
   readonly fixes: readonly string[];
-  /** The cell that would serve them if the fleet had it; null if it is unknown. */
+  /** The missing cell that would serve the hosts; null if it is unknown. */
   readonly serve: string | null;
   /** Of the first class. */
   readonly nearest: PageClass["nearest"];

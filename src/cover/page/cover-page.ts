@@ -1,4 +1,4 @@
-/** `imgmatch cover --html`: writes one page that shows a fleet and its hosts, and answers why-not without a network. */
+/** `imgmatch cover --html`: writes a single page: it shows a fleet and its hosts, and answers why-not without a network. */
 
 import type { CoverFleet } from "../cover-fleet.ts";
 import type { CoverReport } from "../cover-report.ts";

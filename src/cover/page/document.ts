@@ -75,7 +75,7 @@ function dataText(json: string): string {
   );
 }
 
-/** Refuses a text of this program that would end its element. */
+/** Refuses a text of this program that would end the surrounding element. */
 function inline(content: string, element: "script" | "style"): string {
   const found = /<\/?(?:script|style)|<!--|\r/i.exec(content);
   if (found !== null) throw new Error(`the page's ${element} has ${JSON.stringify(found[0])} in it`);

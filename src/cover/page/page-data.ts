@@ -114,7 +114,7 @@ function judgedPartOf({
   };
 }
 
-/** The facts of each vendor that a rule asks for, and where those were read that a rule asks about. */
+/** The facts of each vendor that rules ask for, with the sources that rules ask about. */
 const plainSides: Readonly<Record<GpuVendor, (facts: HostFacts) => PlainSide>> = {
   nvidia: ({ nvidia }) => ({
     facts: nvidia && { nvidia: { ...nvidia, gpus: nvidia.gpus.map(plainGpu) } },

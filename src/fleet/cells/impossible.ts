@@ -93,7 +93,7 @@ export function unknownTargets(cells: readonly Pick<Cell, "accel" | "compute">[]
   );
 }
 
-/** A package for Jetson runs on Jetsons alone. One for servers runs on no Orin, where an image that puts it first fails. */
+/** A package for Jetson runs on Jetsons alone. A package for servers runs on no Orin: an image that puts such a package first fails there. */
 function whyPackageFails({ driver }: Toolkits["nvidia"], targets: readonly GpuTarget[]): string | null {
   if (driver.mode !== "compat") return null;
   const isJetson = driver.for === "jetson";

@@ -8,7 +8,7 @@ import { type BuildContext, type ContextEntry, type ContextListing, describeCont
 import { type ContextInputs, takenFiles } from "./context-inputs.ts";
 import type { ContextUse } from "./context-use.ts";
 
-/** The files that are sent for a cell, and the instructions that take them. */
+/** The files sent for a cell, and the instructions that take files. */
 export interface CellContext extends BuildContext {
   /** Of the files of `named` too. */
   readonly digest: BuildContext["digest"];
@@ -22,7 +22,7 @@ interface NamedContext extends BuildContext {
   readonly dir: string;
 }
 
-/** All files of a cell's contexts. Those of a named one have its name before their paths. */
+/** All files of a cell's contexts. Files of a named context have the context's name before their paths. */
 export function allEntries({
   entries,
   named,
@@ -98,7 +98,10 @@ const stray = [
   "*.log",
 ];
 
-/** Lines for `.dockerignore`, sorted: they hide the stray files that an instruction takes with a whole folder, and none that it names. */
+/**
+ * Lines for `.dockerignore`, sorted: they hide stray files that an instruction takes with a whole folder, but no file that an instruction
+ * names.
+ */
 export function linesToHide(contexts: Iterable<CellContext>): readonly string[] {
   const lines = new Set<string>();
   for (const { entries, inputs } of new Set(contexts)) {

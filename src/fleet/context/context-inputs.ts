@@ -1,4 +1,4 @@
-/** Finds the files of a build context that a Dockerfile takes, and those that it names in vain. Pure. */
+/** Finds the files of a build context that a Dockerfile takes, and the names without a file. Pure. */
 
 import { posix } from "node:path";
 import { default as dockerignore } from "@balena/dockerignore";

@@ -171,7 +171,7 @@ export function folderEntry(path: string): ContextEntry {
   return { path, kind: "folder", mode: 0o755, content: "", size: 0 };
 }
 
-/** Takes mode, size and content from one open file, so that they agree even if another file takes its place. */
+/** Takes mode, size and content from one open file: they agree even if the path gets another file meanwhile. */
 async function hashFile(full: string): Promise<Pick<ContextEntry, "mode" | "content" | "size">> {
   const hash = createHash("sha256");
   let size = 0;

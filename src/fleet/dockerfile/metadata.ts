@@ -33,7 +33,7 @@ export function metadataInstructions(cell: Cell, matrix: Matrix, base: string): 
 
 type Part = string | ((cell: Cell, base: string) => string);
 
-/** The text that is equal for cells with one requirement, and a function for each other part. */
+/** The text that is equal for cells with one requirement, and a function for each differing part. */
 const sharedParts = oncePer((matrix: Matrix) =>
   oncePer((requires: Requirement): readonly Part[] => {
     const sides = sidesOf(requires).map((side) => answerOfSide(ofVendor, side));

@@ -27,8 +27,8 @@ export interface ContextItem {
 const known = new WeakMap<readonly ContextEntry[], readonly ContextEntry[]>();
 
 /**
- * The entries and all folders above them, each directly before what it holds, as they were when they were hashed: nothing but
- * the content of files is read from the disk again, and that is compared.
+ * The entries and all folders above, each folder directly before its contents, as they were when they were hashed: nothing but the content of
+ * files is read from the disk again, and that is compared.
  *
  * @param mtime seconds since 1970 for every entry
  */
@@ -54,7 +54,7 @@ function itemOf(contextDir: string, entry: ContextEntry, mtime: number): Context
   }
 }
 
-/** A folder comes before what it holds, and what it holds before its neighbours: `/` sorts before any other byte. */
+/** A folder comes before its contents, and the contents before the folder's neighbours: `/` sorts before any other byte. */
 function withFolders(entries: readonly ContextEntry[]): ContextEntry[] {
   const all = new Map(entries.map((entry) => [entry.path, entry]));
   for (const { path } of entries) {

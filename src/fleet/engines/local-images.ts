@@ -1,4 +1,4 @@
-/** The images of the engines of this machine: the images that it keeps, and bases that no registry has. */
+/** The images of the engines of this machine: images it keeps, and bases that no registry has. */
 
 import { connectDocker } from "../../oci/engine/api.ts";
 import type { Environment } from "../../io/world.ts";

@@ -39,7 +39,7 @@ interface Accelerator {
 interface BuildTargets {
   /** As the build names them; null if no text does. */
   readonly text: string | null;
-  /** Those that the toolkit compiles for GPUs of the platform; if unknown, some that stand in for them until the user writes them. */
+  /** Those that the toolkit compiles for GPUs of the platform; if unknown, stand-ins until the user writes the targets. */
   readonly computes: readonly string[];
   readonly isUnknown: boolean;
   /** Named targets without a place in `computes`. */
@@ -139,7 +139,7 @@ function baseOf({ args, target, platform }: OriginalBuild, { instructions }: Ori
   return runBaseOf(instructions, target, { args, platform: platform ?? usualPlatform });
 }
 
-/** What the image has for GPUs: the toolkit of its base, else that of its arguments. */
+/** What the image has for GPUs: the toolkit of the base, else the toolkit of the arguments. */
 function acceleratorOf(build: OriginalBuild, dockerfile: OriginalDockerfile): BaseToolkit | null {
   const base = baseOf(build, dockerfile);
   const own = Object.entries(build.args);

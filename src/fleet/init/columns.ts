@@ -45,8 +45,8 @@ function decides(factors: readonly Factor[], classes: readonly number[]): boolea
 }
 
 /**
- * Chooses the axes: few factors that decide all others. Those of `isFirst` come first, the others by size, so that a factor that depends on
- * two axes becomes none. If two decide the same, the earlier one stays.
+ * Chooses the axes: few factors that decide all others. Factors of `isFirst` come first, then the rest by size, so that a factor of two axes
+ * becomes no axis. If two decide the same, the earlier one stays.
  */
 export function chooseAxes(
   factors: readonly Factor[],

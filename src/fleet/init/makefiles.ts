@@ -12,7 +12,7 @@ import type { Reading } from "./reading.ts";
 interface Assignment {
   /** null if unknown: several lines assign it, or it names variables. */
   readonly value: string | null;
-  /** True if a line has a `-march`: it follows the one in CC, and so overrides it. */
+  /** True if a line has a `-march`: it follows the march in CC, and so overrides that march. */
   readonly namesMarch: boolean;
   /** The place of the first line: `src/Makefile:3`. */
   readonly at: string;

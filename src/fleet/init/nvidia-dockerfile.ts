@@ -1,4 +1,4 @@
-/** Makes a Dockerfile compile for the GPUs of a build argument: in place of the GPUs that it names, or by a variable that its tool reads. */
+/** Makes a Dockerfile compile for the GPUs of a build argument: in place of the named GPUs, or by a variable that the build tool reads. */
 
 import type { HostFacts } from "../../host/facts.ts";
 import { readBaseToolkit } from "../dockerfile/base-toolkit.ts";

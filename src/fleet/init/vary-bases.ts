@@ -4,7 +4,7 @@ import type { Compiler } from "../matrix/matrix.ts";
 import { lowestStage } from "../dockerfile/stages.ts";
 import { argumentsOf, compilingStages, instructionsOf, type Reading } from "./reading.ts";
 
-/** The argument by which a `FROM` chooses its Python, with its version. */
+/** The argument by which a `FROM` chooses a Python, with the version. */
 export function findPython(reading: Reading): { readonly argument: string; readonly version: string } | null {
   const declared = argumentsOf(instructionsOf(reading, -1));
   const globals = new Map(declared.map(({ name, value }) => [name, value]));

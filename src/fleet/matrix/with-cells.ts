@@ -14,7 +14,7 @@ export interface CellToHave {
 }
 
 /**
- * Excludes the cells of the product that are not wanted, and includes those that are no part of it. A label that no axis has is written as a
+ * Excludes unwanted cells of the product, and includes wanted cells that are no part of the product. A label that no axis has is written as a
  * new value.
  *
  * @param text the text of `matrix`

@@ -1,4 +1,4 @@
-/** The detail of one host class: its facts, its image, and every other image with the reason against it. And why-not of one image. */
+/** The detail of one host class: facts, image, and every further image with the reason against it. And why-not of one image. */
 
 import { cpuWords, gpuWords, matchWords, noImage, otherCure } from "../../cover-words.ts";
 import { listSome } from "../../../resolve/misfit.ts";

@@ -112,7 +112,7 @@ function captionOf({ noun }: App, { across, down }: FleetMap, same: FleetMap["sa
   return `How many ${noun}s get each image${axes}${alike.length === 0 ? "" : `; all have ${alike.join(", ")}`}`;
 }
 
-/** True if this value and those before it are as in the row above: it is shown paler. */
+/** True if the row above has the same value here, and the same values before: it is shown paler. */
 function isRepeated(rows: FleetMap["rows"], index: number, place: number): boolean {
   const above = rows[index - 1];
   return (
