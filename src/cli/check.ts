@@ -107,8 +107,10 @@ function checkLines(answer: CheckAnswer, place: string, style: Style): readonly 
 }
 
 /** The answer at a glance: `does not: no code for compute capability 7.5 (libfoo.so)`. */
-function verdictLine({ fits, why, file, conditions }: CheckAnswer, place: string, style: Style): string {
-  if (fits === null) return `${style.warn("not proved")}: ${why}`;
+function verdictLine(answer: CheckAnswer, place: string, style: Style): string {
+  const { fits, why, file, conditions } = answer;
+  const isOpen = fits === false && codesOf(answer).every((code) => code === "FACT_UNKNOWN");
+  if (fits === null || isOpen) return `${style.warn("not proved")}: ${why}`;
   if (!fits) return `${style.bad("does not")}: ${why}${file === null ? "" : ` (${basename(file)})`}`;
   const needs = conditions.length === 0 ? "" : ` with ${conditions.join(" and ")}`;
   return `${style.good("runs")} ${place}${needs}${why === null ? "" : `, slower than it could: ${why}`}`;

@@ -87,6 +87,9 @@ describe("imgmatch check of paths", () => {
       "runs on g6.xlarge, slower than it could: GPU 0 runs sm_80, not code of its own",
     );
     expect(firstLine(await check(put("app.so", codeFor(75)), ...onT4))).toBe("runs on g4dn.xlarge");
+    const ofNoDriver = await check(put("app.so", codeFor(75)), "--host-type", "g4dn.xlarge");
+    expect(firstLine(ofNoDriver)).toMatch(/^not proved: needs to know nvidia\.driver/);
+    expect(ofNoDriver.exit).toBe(4);
     expect(firstLine(await check(put("app.so", codeFor(70)), ...l4))).toBe(
       "runs on g6.xlarge, slower than it could: GPU 0 runs compute_70, which the driver compiles when a program starts",
     );
