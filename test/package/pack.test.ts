@@ -203,11 +203,20 @@ describe("installed", () => {
     expect(must(project, process.execPath, "cjs.cjs")).toMatch(expected);
   });
 
-  test("has types that a strict compiler takes, and that refuse what is wrong", needs(unreachable), () => {
-    const compile = (name: string, text: string): Ran => {
+  const timeout = 240_000;
+  test("has types that a strict compiler takes, and that refuse what is wrong", {
+    ...needs(unreachable),
+    timeout,
+  }, () => {
+    const compile = (
+      name: string,
+      text: string,
+      compiler = join(root, "node_modules/.bin/tsc"),
+      ...more: readonly string[]
+    ): Ran => {
       writeFileSync(join(project, name), text);
-      const flags = ["--strict", "--noEmit", "--module", "nodenext", "--target", "es2023", "--types", "node"];
-      return run(project, join(root, "node_modules/.bin/tsc"), ...flags, name);
+      const flags = ["--strict", "--noEmit", "--module", "nodenext", "--target", "es2022", "--types", "node"];
+      return run(project, compiler, ...flags, ...more, name);
     };
     const right = [
       'import { ImgmatchError } from "imgmatch";',
@@ -226,6 +235,15 @@ describe("installed", () => {
     expect(good.status, good.stdout).toBe(0);
     const bad = compile("wrong.mts", right.replace("cpuOnly: true", "cpuOnly: 1"));
     expect(bad.stdout).toContain("Type 'number' is not assignable to type");
+
+    // The oldest that docs/library.md names.
+    const old = join(folder, "old compiler");
+    mkdirSync(old);
+    must(old, "npm", "install", "--no-audit", "--no-fund", "--prefix", old, "typescript@5.0.4");
+    const least = [join(old, "node_modules/.bin/tsc"), "--skipLibCheck"] as const;
+    const byOld = compile("right.mts", right, ...least);
+    expect(byOld.status, byOld.stdout).toBe(0);
+    expect(compile("wrong.mts", right.replace("cpuOnly: true", "cpuOnly: 1"), ...least).status).toBe(2);
   });
 
   test("brings what a node needs and nothing else: docs/node.md says how much", needs(unreachable), () => {
