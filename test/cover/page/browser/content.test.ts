@@ -72,7 +72,7 @@ describe("the page in a browser", needs(whyNoChromium), () => {
     const rows = await rowsOf(page, "Classes that get another image", whatIf?.diff.length ?? 0);
     const shown = rows.map(([id, count, , , before, after]) => [id, count, before, after]).sort();
     const words = (match: { cell: string; tier: string } | null) =>
-      match === null ? "none" : `${match.cell} (${match.tier})`;
+      match === null ? "no image" : `${match.cell} (${match.tier})`;
     expect(shown).toEqual(
       (whatIf?.diff ?? [])
         .map(({ id, hosts: count, before, after }) => [id, String(count), words(before), words(after)])
@@ -82,7 +82,8 @@ describe("the page in a browser", needs(whyNoChromium), () => {
     await expect(policies.locator("h2").innerText()).resolves.toBe(
       `${violations.length} against the policies`,
     );
-    await expect(policies.locator("li").count()).resolves.toBe(violations.length);
+    await expect(policies.locator("ul:not(.checked) li").count()).resolves.toBe(violations.length);
+    await expect(policies.locator("ul.checked li").count()).resolves.toBe(report.checked?.length ?? 0);
   });
 
   it("says in its first sentence who is not served, and what to do", async () => {
@@ -185,7 +186,7 @@ async function expectShown(
     }),
   );
   expect(rows.map(([, , , , , , , image]) => image?.split("\n")[0])).toEqual(
-    cover.classes.map(({ match }) => match?.cell ?? "none"),
+    cover.classes.map(({ match }) => match?.cell ?? "no image"),
   );
   const images = await rowsOf(page, "Images", cover.images.length);
   expect([...images].sort()).toEqual(
