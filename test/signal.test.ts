@@ -30,7 +30,6 @@ beforeEach(async () => {
 
 const at = (path: string) => join(root, path);
 const fleet = () => ({ matrix: at("matrix.yaml"), lock: at("none.json") });
-const locked = () => ({ lock: at("lock.json"), host: at("host.json") });
 const remote = () => ({ from: `${registry}/team/app:1`, host: at("host.json"), cache: at("cache") });
 
 type Calls = Readonly<Record<string, () => object>>;

@@ -6,7 +6,7 @@ import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import type { ResolveImageOptions } from "../../src/resolve/resolve-options.ts";
 import { whyNotImage } from "../../src/resolve/why-not-image.ts";
 import { a100, avx512, cpuHost, gpu, gpuHost, h100, levelV3, v100 } from "./support/hosts.ts";
-import { cuda, gpuImage, image, lockOf, requirement } from "./support/locks.ts";
+import { cuda, gpuImage, image, lockOf } from "./support/locks.ts";
 
 const cuda13 = (code: readonly string[]) =>
   gpuImage(cuda("13.0.2", code, { driver: { mode: "host", minimum: "580.65.06" } }));
