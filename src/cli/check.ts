@@ -86,10 +86,7 @@ function checkLines(answer: CheckAnswer, place: string, style: Style): readonly 
     ...(fits === null ? ["  nothing speaks against it, and nothing proves that it runs"] : []),
     ...(signed === undefined ? [] : [`  ${signedLine(signed)}`]),
   ];
-  const head = [
-    verdictLine(answer, place, style),
-    `  ${subject}${cell === undefined ? "" : `, cell ${cell}`}`,
-  ];
+  const head = [headLine(answer, place, style), `  ${subject}${cell === undefined ? "" : `, cell ${cell}`}`];
   if (fits)
     return [
       ...head,
@@ -106,11 +103,15 @@ function checkLines(answer: CheckAnswer, place: string, style: Style): readonly 
   ];
 }
 
+/** A fact that is missing proves nothing. */
+function isOpen(answer: CheckAnswer): boolean {
+  return !answer.fits && codesOf(answer).every((code) => code === "FACT_UNKNOWN");
+}
+
 /** The answer at a glance: `does not: no code for compute capability 7.5 (libfoo.so)`. */
-function verdictLine(answer: CheckAnswer, place: string, style: Style): string {
+function headLine(answer: CheckAnswer, place: string, style: Style): string {
   const { fits, why, file, conditions } = answer;
-  const isOpen = fits === false && codesOf(answer).every((code) => code === "FACT_UNKNOWN");
-  if (fits === null || isOpen) return `${style.warn("not proved")}: ${why}`;
+  if (isOpen(answer)) return `${style.warn("not proved")}: ${why}`;
   if (!fits) return `${style.bad("does not")}: ${why}${file === null ? "" : ` (${basename(file)})`}`;
   const needs = conditions.length === 0 ? "" : ` with ${conditions.join(" and ")}`;
   return `${style.good("runs")} ${place}${needs}${why === null ? "" : `, slower than it could: ${why}`}`;
@@ -152,5 +153,5 @@ function rowOf(answer: CheckAnswer): readonly string[] {
   const [first] = reasons;
   return first === undefined
     ? ["not proved", `unknown: ${unknown[0]}`]
-    : ["does not", `${first.code}: ${first.message}`];
+    : [isOpen(answer) ? "not proved" : "does not", `${first.code}: ${first.message}`];
 }

@@ -59,7 +59,7 @@ export interface CheckAnswer extends Pick<ImageCheck, "fits" | "tier" | "by" | "
   readonly cell?: string;
   /** The source of its needs. */
   readonly judgedBy: KnownSubject["judgedBy"];
-  /** In few words why it does not run, why that is not proved, or why it runs slower than it could; null if it runs as well as it can. */
+  /** In few words: the reason why it does not run, is not proved to run, or runs slower than it could; null if it runs as well as it can. */
   readonly why: string | null;
   /** The file that decides `why`; null if it is unknown. */
   readonly file: string | null;

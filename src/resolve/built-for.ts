@@ -1,7 +1,7 @@
 /**
  * Counts the CPU features for which an image was built: the order compares them. An image that fits by its declared march counts with the
- * whole march. An image that fits only because its files use less counts with a smaller march: the largest part of its march that covers all
- * its files use, and that the host has in full. So measuring never puts an image of another CPU before that of the host's own.
+ * whole march. An image that fits only because its files use less counts with a smaller march: the largest part of the march that the host
+ * has in full and that covers all features in use. So measuring never puts an image of another CPU before that of the host's own.
  */
 
 import { guestHiddenFeatures } from "../hardware/cpu-features.ts";

@@ -1,7 +1,7 @@
 /** Sorts the settings of an original build that no axis and no argument holds, by the names of bake, of the action and of docker's flags. */
 
 import { posix } from "node:path";
-import { isContextFolder, isContextName } from "../matrix/value-schemas.ts";
+import { contextFolder, contextName } from "../matrix/value-schemas.ts";
 
 /** Make no difference to an image's files, or are said elsewhere: names by the matrix, pushing by `build --push`. */
 const elsewhere = new Set(
@@ -30,7 +30,7 @@ export function sortContexts(
   folder = ".",
 ): { readonly contexts: Readonly<Record<string, string>>; readonly left: readonly string[] } {
   const isFolder = ([name, value]: readonly [string, string]) =>
-    isContextName.test(name) && isContextFolder.test(value);
+    contextName.test(name) && contextFolder.test(value);
   return {
     contexts: Object.fromEntries(
       pairs.filter(isFolder).map(([name, value]) => [name, posix.join(folder, value).replace(/\/$/, "")]),

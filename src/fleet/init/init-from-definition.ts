@@ -124,7 +124,7 @@ async function bestAttempt(
   return attempts.reduce((one, other) => (equal(other) > equal(one) ? other : one));
 }
 
-/** Finds the builds that no matrix can have, each with the reason, so that they do not spoil the others. Halves the builds until none is left. */
+/** Finds the builds that no matrix can have, with reasons: a faulty build spoils no other build. Halves the builds until none is left. */
 async function faultyBuilds(
   builds: readonly OriginalBuild[],
   attemptOf: (builds: readonly OriginalBuild[]) => Promise<Attempt>,

@@ -22,9 +22,9 @@ export const base = z
   .union([text, z.record(text, z.union([text, parent])), parent])
   .describe("Base image, or several by stage name (build, run). The last one is the run stage's.");
 
-export const isContextName = /^(?!scratch$)[a-z][a-z0-9]*([._-][a-z0-9]+)*$/;
+export const contextName = /^(?!scratch$)[a-z][a-z0-9]*([._-][a-z0-9]+)*$/;
 /** A relative path: no URL, no `target:` and no other word of BuildKit. */
-export const isContextFolder = /^(?![a-z][a-z0-9+.-]*:|git@|[/~\\])/i;
+export const contextFolder = /^(?![a-z][a-z0-9+.-]*:|git@|[/~\\])/i;
 
 /** Settings that any value may bring for its cells, in place of the matrix's own. */
 export const settings = {
@@ -33,8 +33,8 @@ export const settings = {
   context: text.optional().describe("The build context of its cells."),
   contexts: z
     .record(
-      text.regex(isContextName, "must be lower-case letters, digits and single . _ -"),
-      text.regex(isContextFolder, "must be a folder, relative to this file"),
+      text.regex(contextName, "must be lower-case letters, digits and single . _ -"),
+      text.regex(contextFolder, "must be a folder, relative to this file"),
     )
     .optional()
     .describe("Folders that COPY --from and RUN --mount name, in place of the matrix's."),

@@ -28,9 +28,9 @@ type ShownFleet = Pick<FleetIndex, "entries" | "prefer" | "plainPull">;
  * In the order of their entries: the platform with the most images first, and of each platform the plain image first, since a runtime without
  * levels takes the first match.
  *
- * - Plain is the least demanding image for the CPU alone: the one that the most CPUs of the tables run, then the one with the fewest
- * features, then the one for the oldest kernel. Among equals it is the choice of `resolve`. If not all CPUs run it, runtimes see no image of
- * the platform, unless the matrix allows it.
+ * - Plain is the least demanding image for the CPU alone: the image for the most CPUs of the tables, then the image with the fewest features,
+ *   then the image for the oldest kernel. Among equals it is the choice of `resolve`. If not all CPUs run it, runtimes see no image of the
+ *   platform, unless the matrix allows it.
  * - A level of x86-64 is shown if `resolve`, on a CPU of the level without a GPU and with the plain image's free axes, takes an image whose
  *   features are exactly the level's. A better CPU never means another Python.
  */

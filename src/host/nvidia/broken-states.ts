@@ -1,4 +1,4 @@
-/** States in which the driver answers and CUDA fails before its first kernel, by the facts that tell them. */
+/** States in which the driver answers and CUDA fails before the first kernel, with the facts that show each state. */
 
 import type { FabricState, HostFacts, HostProblem, NvidiaFacts } from "../facts.ts";
 import { emptyMig, fabricNotReady, noUvm } from "../host-problems.ts";

@@ -239,11 +239,14 @@ async function openZip(path: string, chunks: Chunks, opening: Opening, depth: nu
 async function openEntries(path: string, source: ByteSource, opening: Opening, depth: number) {
   const { sink } = opening;
   const entries = readZip(source);
-  if (entries === null) sink.unopened(path, "a zip archive without a readable directory");
-  const unlisted = unlistedBytes(source, entries ?? []);
+  if (entries === null) {
+    sink.unopened(path, "a zip archive without a readable directory");
+    return;
+  }
+  const unlisted = unlistedBytes(source, entries);
   if (unlisted >= holdsCodeFrom)
     sink.unopened(path, `${unlisted} bytes in a zip archive that its directory does not list`);
-  for (const entry of entries ?? []) {
+  for (const entry of entries) {
     const name = `${path}!/${entry.path}`;
     countName(opening, name);
     if (entry.path.endsWith("/")) continue;

@@ -17,11 +17,13 @@ export interface RegistryAccess {
 export async function trustOf({
   ca,
   plainHttp = [],
-}: RegistryAccess): Promise<Pick<RegistryOptions, "ca" | "plainHttp">> {
+  timeout,
+}: RegistryAccess): Promise<Pick<RegistryOptions, "ca" | "plainHttp" | "patienceMs">> {
   const { isLoopback } = await import("./registry-endpoint.ts");
   return {
     ...(ca === undefined ? {} : { ca: await readTextFile(ca, null, { fix: "name a PEM file with --ca" }) }),
     plainHttp: (host) => isLoopback(host) || plainHttp.includes(host),
+    ...(timeout === undefined ? {} : { patienceMs: timeout * 1000 }),
   };
 }
 
@@ -40,10 +42,9 @@ export async function registryFor(
     credentials: dockerCredentials(env),
     proxy: proxyFromEnv(env),
     signal,
-    ...(await trustOf(flags)),
     patienceMs: 60_000,
     ...more,
-    ...(flags.timeout === undefined ? {} : { patienceMs: flags.timeout * 1000 }),
+    ...(await trustOf(flags)),
   });
 }
 
