@@ -9,7 +9,7 @@ import { hipStart } from "./amd/hip-start.ts";
 import type { HostFacts } from "./facts.ts";
 import { sideOfFacts } from "./gpu-side.ts";
 import type { HostIo } from "./host-io.ts";
-import { openLibrary } from "./nvidia/native-library.ts";
+import { openLibrary } from "./native-library.ts";
 import { cudaStart } from "./nvidia/cuda-start.ts";
 import type { Start, StartTable } from "./start-table.ts";
 

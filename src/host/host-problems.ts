@@ -117,15 +117,6 @@ export function noUvm(): HostProblem {
   };
 }
 
-/** For a runtime that was asked to start. */
-export function driverFails(
-  code: "HOST_CUDA_FAILED" | "HOST_AMD_HIP_FAILED",
-  message: string,
-  fix: string,
-): HostProblem {
-  return { code, message, fix };
-}
-
 export function nvmlFailed(what: string, container: boolean): HostProblem {
   return {
     code: "HOST_NVML_FAILED",

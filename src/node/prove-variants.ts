@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { faultOf, ImgmatchError } from "../errors.ts";
 import { neverNeededFeatures, x86Baseline } from "../hardware/cpu-features.ts";
 import type { CpuFacts } from "../host/facts.ts";
-import { openLibrary } from "../host/nvidia/native-library.ts";
+import { openLibrary } from "../host/native-library.ts";
 import { fileSource } from "../inspect/byte-source.ts";
 import { answerWithin, startLineProgram } from "../io/line-program.ts";
 import type { World } from "../io/world.ts";

@@ -96,37 +96,37 @@ function readView(facts: HostFacts): HostView {
  * States from which the host's GPUs may come back: "no GPU" would be wrong. A device without a driver and a container without devices are no
  * such states: those hosts have no usable GPUs.
  */
-const brokenStates = {
+const brokenStates: ReadonlySet<HostProblem["code"]> = new Set([
   // Kernel module and user-space library differ until the next reboot.
-  HOST_DRIVER_LIBRARY_MISMATCH: 1,
+  "HOST_DRIVER_LIBRARY_MISMATCH",
   // A GPU fell off the bus.
-  HOST_GPU_LOST: 1,
+  "HOST_GPU_LOST",
   // The driver answers with an error.
-  HOST_NVML_FAILED: 1,
+  "HOST_NVML_FAILED",
   // The kernel module stays loaded only if it found a card, so "No devices were found" is a card that failed to start.
   // The driver is loaded and finds no device.
-  HOST_NO_DEVICES: 1,
+  "HOST_NO_DEVICES",
   // nvidia-smi is NVML too, and runs only if nothing else could answer.
   // The driver hangs.
-  HOST_SMI_TIMEOUT: 1,
+  "HOST_SMI_TIMEOUT",
   // nvidia-smi ends with an error that it does not explain.
-  HOST_SMI_FAILED: 1,
+  "HOST_SMI_FAILED",
   // MIG mode is on and no instance is there.
-  HOST_MIG_EMPTY: 1,
+  "HOST_MIG_EMPTY",
   // A GPU is not registered with its NVSwitch fabric.
-  HOST_FABRIC_NOT_READY: 1,
+  "HOST_FABRIC_NOT_READY",
   // A container that was given CUDA has no /dev/nvidia-uvm.
-  HOST_NO_UVM: 1,
+  "HOST_NO_UVM",
   // The driver was asked to start CUDA, and fails.
-  HOST_CUDA_FAILED: 1,
+  "HOST_CUDA_FAILED",
   // The driver was asked to start HIP, and fails.
-  HOST_AMD_HIP_FAILED: 1,
+  "HOST_AMD_HIP_FAILED",
   // The driver has a GPU that its compute driver does not list.
-  HOST_AMD_GPU_SKIPPED: 1,
-} as const satisfies Partial<Record<HostProblem["code"], 1>>;
+  "HOST_AMD_GPU_SKIPPED",
+]);
 
 export function isBroken({ code }: HostProblem): boolean {
-  return Object.hasOwn(brokenStates, code);
+  return brokenStates.has(code);
 }
 
 /** The GPUs of a vendor that programs use. */

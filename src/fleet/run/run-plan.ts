@@ -159,19 +159,10 @@ async function keptFindings(
 async function buildMissing(
   plan: Plan,
   fleet: Fleet,
-  options: RunPlanOptions,
+  { engine: choice, access, concurrency = buildsAtOnce(), push, signing, ...options }: RunPlanOptions,
   { env, signal, onEvent }: World<FleetBuildEvent>,
   onEffect: OnEffect,
 ): Promise<BuildSummary> {
-  const {
-    engine: choice,
-    access,
-    lockFile,
-    concurrency = buildsAtOnce(),
-    push,
-    signing,
-    unresolved,
-  } = options;
   const engine = await engineFor(choice, { env });
   if (push) for (const problem of publishedOnLocal(plan)) onEvent({ type: "problem", problem });
   // Without the signal: an interruption waits until an image that is pushed has its tag.
@@ -188,14 +179,14 @@ async function buildMissing(
   const attest = push && plan.matrix.attest !== null ? await attester() : null;
   const examined = { registry, holder: holderOf(engine), onEffect };
   return buildPlan(plan, fleet, {
-    ...{ engine, revision, concurrency, onEvent, lockFile, drain: signal },
+    ...{ engine, revision, concurrency, onEvent, lockFile: options.lockFile, drain: signal },
     builder: { described, keeper: engineTraits[choice.engine ?? defaultEngine].keeper },
     publishing: push ? { registry, signing, attest } : null,
     examine: plan.matrix.measure
       ? imageExaminer({ ...examined, declared: declaredImages(plan), cache: folderCache(cacheFolder(env)) })
       : null,
     logFolder: join(fleet.root, ".imgmatch", "logs"),
-    unresolved,
+    unresolved: options.unresolved,
     now: () => (epoch === null ? new Date() : new Date(epoch * 1000)),
   });
 }

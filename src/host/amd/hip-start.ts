@@ -1,7 +1,6 @@
 /** The start of HIP: the error codes of `hipInit` and `hipGetDeviceCount`. Source: ROCm/hip, include/hip/hip_runtime_api.h, `hipError_t`. */
 
 import type { HostFacts, HostProblem } from "../facts.ts";
-import { driverFails } from "../host-problems.ts";
 import type { Start, StartTable } from "../start-table.ts";
 import { readKfd } from "./kfd.ts";
 
@@ -38,7 +37,11 @@ const cure = "see dmesg for amdgpu and kfd lines; reset the GPU (amd-smi reset -
 function problemOf(start: Start, _facts: HostFacts): HostProblem | null {
   // A library of another ROCm counts only the GPUs that it knows.
   if ("devices" in start) return null;
-  const fails = (what: string) => driverFails("HOST_AMD_HIP_FAILED", `${start.call} ${what}`, cure);
+  const fails = (what: string): HostProblem => ({
+    code: "HOST_AMD_HIP_FAILED",
+    message: `${start.call} ${what}`,
+    fix: cure,
+  });
   if (typeof start.code === "string")
     return fails(start.code === "late" ? "gives no answer" : "ends its process");
   const known = hipFailures[start.code];

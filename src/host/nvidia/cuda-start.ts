@@ -1,7 +1,6 @@
 /** The start of CUDA: the error codes of `cuInit` and `cuDeviceGetCount`, with their causes. Source: cuda.h of CUDA 13.0, `CUresult`. */
 
 import type { HostFacts, HostProblem, NvidiaFacts } from "../facts.ts";
-import { driverFails } from "../host-problems.ts";
 import type { Start, StartTable } from "../start-table.ts";
 import { cudaLibraries } from "./surroundings.ts";
 
@@ -113,7 +112,7 @@ export const cudaFailures: Readonly<Record<number, Failure>> = {
 };
 
 function problemOf(start: Start, { nvidia, problems }: HostFacts): HostProblem | null {
-  const fails = (message: string, fix: string) => driverFails("HOST_CUDA_FAILED", message, fix);
+  const fails = (message: string, fix: string): HostProblem => ({ code: "HOST_CUDA_FAILED", message, fix });
   const isNamed = ({ named }: Pick<Failure, "named">) => problems.some(({ code }) => named.includes(code));
   const none = cudaFailures[100];
   if (nvidia == null || none === undefined) return null;

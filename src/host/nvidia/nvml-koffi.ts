@@ -8,7 +8,7 @@ import {
   pointer,
   uint,
   wide,
-} from "./native-library.ts";
+} from "../native-library.ts";
 import { type NvmlAnswer, nvmlCode, nvmlCodes, type NvmlDevice, type NvmlReading } from "./nvml-reading.ts";
 
 /** Buffer sizes: NVML_DEVICE_UUID_V2_BUFFER_SIZE, NVML_DEVICE_NAME_V2_BUFFER_SIZE, both 96; versions take 80. */

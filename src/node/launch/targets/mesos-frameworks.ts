@@ -9,7 +9,7 @@
  *   constraint.raml), docs/docs/constraints.md, docs/docs/preferential-gpu-scheduling.md (`gpus` needs
  *   `--enable_features gpu_resources`).
  * - mesos/chronos 3.0.2 (the first with containers of type MESOS), utils/JobDeserializer.scala (the fields that it
- * reads; all else is ignored), scheduler/mesos/MesosTaskBuilder.scala (the effect of the fields) and docs/docs/api.md.
+ *   reads; all else is ignored), scheduler/mesos/MesosTaskBuilder.scala (the effect of the fields) and docs/docs/api.md.
  */
 
 import { byDigest } from "../../../oci/immutable-reference.ts";

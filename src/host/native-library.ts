@@ -1,6 +1,6 @@
 /** Calls C functions of a driver's library through koffi. Texts and structs pass through buffers. */
 
-import { attempt } from "../../io/attempt.ts";
+import { attempt } from "../io/attempt.ts";
 
 /** A function of a library. */
 export type Call = (...args: readonly (Buffer | bigint | number | null)[]) => number;
