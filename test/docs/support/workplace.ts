@@ -31,7 +31,7 @@ const copies: Readonly<Record<string, readonly string[]>> = {
   hello: ["docs/examples/hello"],
   "from-bake": ["docs/examples/from-bake"],
   "from-github": ["docs/examples/from-github"],
-  "from-rows": ["docs/examples/from-rows"],
+  "from-rows": ["docs/examples/from-github"],
   "from-shell": ["docs/examples/from-shell"],
   "llama.cpp": ["docs/examples/fleets/llama.cpp"],
   pytorch: ["docs/examples/fleets/pytorch"],
