@@ -59,6 +59,9 @@ function kind(
     const fix = `check that the engine reaches the registry of ${base ?? "the base image"}, that the image exists there, and log in if it is private`;
     return { code: "BASE_UNRESOLVED", fix };
   }
+  // BuildKit before 0.10 (Docker before 23) has no named contexts.
+  if (message.includes("moby.buildkit.frontend.contexts"))
+    return { code: "ENGINE_FAILED", fix: "build with Docker 23 or newer: this engine takes no contexts" };
   if (isFull(failure)) return { code: "ENGINE_FAILED", fix: advice.full(folder) };
   return { code: "BUILD_FAILED", fix: null };
 }

@@ -7,6 +7,11 @@ describe("why a build failed", () => {
     ["[internal] load metadata for docker.io/library/debian:12", "no such host", "BASE_UNRESOLVED"],
     [null, "pull access denied for x, repository does not exist", "BASE_UNRESOLVED"],
     ["[2/3] RUN make", "write /x: no space left on device", "ENGINE_FAILED"],
+    [
+      null,
+      "failed to solve with frontend dockerfile.v0: unsupported frontend capability moby.buildkit.frontend.contexts",
+      "ENGINE_FAILED",
+    ],
     ["[2/3] RUN make", "exit code: 2", "BUILD_FAILED"],
     [null, "dockerfile parse error line 2: unknown instruction: FOO", "BUILD_FAILED"],
   ])("%s: %s is %s", (step, message, code) => {
