@@ -8,6 +8,7 @@ import { rolldown } from "rolldown";
 import {
   asFunction,
   commanderAsModules,
+  completionAsText,
   fetchWithoutCache,
   compressedLibraries,
   compressedTables,
@@ -47,6 +48,7 @@ const workerPlace = {
 const options = {
   plugins: [
     commanderAsModules,
+    completionAsText,
     fetchWithoutCache,
     tablesAsText,
     pageAsText,

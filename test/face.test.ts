@@ -91,7 +91,7 @@ const commands = (
 
 const camel = (text: string) => text.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-test.each(commands.filter(([name]) => name !== "schema" && name !== "export"))("%s", (name, command) => {
+test.each(commands.filter(([name]) => !["schema", "export", "completion"].includes(name)))("%s", (name, command) => {
   const flags = [
     ...command.options.map((option) => option.attributeName()),
     ...command.registeredArguments.map((argument) => argument.name()),

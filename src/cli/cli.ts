@@ -3,7 +3,7 @@
 import { Command, type Option } from "commander";
 import type { CommandContext } from "./command-context.ts";
 import type { Run } from "./define.ts";
-import { commandGroups, isCommand } from "./command-table.ts";
+import { commandGroups, isCommand, unlistedCommands } from "./command-table.ts";
 import { usageError } from "../errors.ts";
 import { exitCodes } from "../problem-codes.ts";
 import { tellNotice } from "./print.ts";
@@ -99,6 +99,7 @@ async function defineProgram(
       define(program.command(name), run);
     }
   }
+  (await unlistedCommands[first]?.())?.(program.command(first, { hidden: true }), run);
   for (const command of [program, ...program.commands]) {
     if (command.commands.length > 0) command.helpCommand("help [command]", "Show the help of a command");
   }

@@ -41,8 +41,14 @@ export const commandGroups = {
   "Everything else": {
     hardware: async () => (await import("./hardware.ts")).hardware,
     schema: async () => (await import("./schema.ts")).schema,
+    completion: async () => (await import("./completion.ts")).completion,
   },
 } as const satisfies Record<string, Record<string, () => Promise<Define>>>;
+
+/** For scripts, and in no help. */
+export const unlistedCommands: Readonly<Record<string, () => Promise<Define>>> = {
+  "completion-server": async () => (await import("./completion.ts")).completionServer,
+};
 
 /** How to get the commands that this program lacks; null if it has all. */
 export const elsewhere: string | null = null;

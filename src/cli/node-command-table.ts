@@ -22,6 +22,8 @@ export const commandGroups = {
   "Everything else": { export: async () => writeScript },
 } as const satisfies Record<string, Record<string, () => Promise<Define>>>;
 
+export const unlistedCommands: Readonly<Record<string, () => Promise<Define>>> = {};
+
 export const elsewhere = "npm install --global imgmatch brings the other commands";
 
 export function isCommand(name = ""): boolean {

@@ -1,0 +1,68 @@
+/** `imgmatch completion bash|zsh|fish`: print the script that completes commands, flags and values in a shell. */
+
+import { machineCatalogs, machineTypes } from "../hardware/machine-types.ts";
+import { type ExitCode, exitCodes } from "../problem-codes.ts";
+import type { CommandContext } from "./command-context.ts";
+import { type Suggestions, suggestWords } from "./complete-words.ts";
+import type { Define } from "./define.ts";
+
+const shells = ["bash", "zsh", "fish"] as const;
+type Shell = (typeof shells)[number];
+
+const helpText = `
+  bash  source <(imgmatch completion bash)           in ~/.bashrc
+  zsh   source <(imgmatch completion zsh)            in ~/.zshrc, after compinit
+  fish  imgmatch completion fish > ~/.config/fish/completions/imgmatch.fish`;
+
+export const completion: Define = (command, run) =>
+  command
+    .description("Print the script that completes commands, flags and values in a shell")
+    .addArgument(command.createArgument("<shell>").choices(shells))
+    .addHelpText("after", helpText)
+    .action(run(completionCommand));
+
+async function completionCommand(
+  { shell }: { readonly shell: Shell },
+  context: CommandContext,
+): Promise<ExitCode> {
+  const texts = await import("./completion-texts.ts");
+  context.out(texts[shell].replaceAll(/\{(?:pkgname|completer)\}/g, "imgmatch"));
+  return exitCodes.ok;
+}
+
+/** The command that the scripts call, with the words of the line after `--`. Its environment says which shell asks, and where its cursor is. */
+export const completionServer: Define = (command, run) =>
+  command.argument("[words...]").action(
+    run(async ({ words = [] }: { readonly words?: readonly string[] }, { env, out }: CommandContext) => {
+      const shell = shells.find((name) => name === env.SHELL) ?? "bash";
+      const typed = shell === "fish" ? wordsOfFish(words, env) : words.slice(0, Number(env.COMP_CWORD) + 1);
+      const suggestions = await suggestWords(command.parent ?? command, typed.slice(1), {
+        "--host-type": async () => (await machineTypes()).map(({ name }) => name),
+        "--catalog": async () => machineCatalogs,
+        target: async () => Object.keys((await import("../node/launch/launch-targets.ts")).launchTargets),
+        kind: async () => (await import("../hardware/describe-hardware.ts")).hardwareKinds,
+      });
+      for (const line of linesFor(shell, suggestions)) out(`${line}\n`);
+      return exitCodes.ok;
+    }),
+  );
+
+/** Fish leaves out an empty word at the cursor. The line to the cursor ends with a blank then. */
+function wordsOfFish(words: readonly string[], env: CommandContext["env"]): readonly string[] {
+  const line = (env.COMP_LINE ?? "").slice(0, Number(env.COMP_POINT));
+  return line.endsWith(" ") ? [...words, ""] : words;
+}
+
+function linesFor(shell: Shell, { values, files }: Suggestions): readonly string[] {
+  // Bash takes paths where it gets nothing. The others look for this word.
+  if (values.length === 0) return files && shell !== "bash" ? ["__tabtab_complete_files__"] : [];
+  if (shell === "bash") return values.map(({ name }) => name);
+  if (shell === "fish") return values.map(({ name, text }) => `${name}\t${text}`);
+  const escaped = (text: string) => text.replaceAll(":", "\\:");
+  return values.map(({ name, text }) =>
+    [name, text]
+      .filter((each) => each !== "")
+      .map(escaped)
+      .join(":"),
+  );
+}
