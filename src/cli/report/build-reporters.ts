@@ -7,6 +7,7 @@ import { printable } from "../../printable.ts";
 import { annotation } from "./annotation.ts";
 import { reportProblem } from "./problems.ts";
 import type { Style } from "./style.ts";
+import { progressLines, readLine, type RunningCell } from "./running-cells.ts";
 import { mark } from "./terminal-text.ts";
 
 /** Gets the summary last. */
@@ -44,11 +45,11 @@ function plainReporter({ write, style, total }: ReporterOptions): BuildReporter 
   };
 }
 
-/** Finished cells as lines, and below them what is redrawn: counts, and each running cell with the end of its log. */
+/** Finished cells as lines, and below them what is redrawn: counts, and each running cell with its running steps and the end of its log. */
 function ttyReporter(options: ReporterOptions): BuildReporter {
   const { write, style, total, clock } = options;
   const started = clock();
-  const running = new Map<string, { readonly since: number; readonly lines: string[] }>();
+  const running = new Map<string, RunningCell>();
   let done = 0;
   let failed = 0;
   let drawn = 0;
@@ -72,8 +73,8 @@ function ttyReporter(options: ReporterOptions): BuildReporter {
       return write(clear() + summaryText(event, style));
     }
     // The next tick draws it: a step can print thousands of lines a second.
-    if (event.type === "log") return keepLine(running.get(event.cell)?.lines, event.line);
-    if (event.type === "start") running.set(event.cell, { since: clock(), lines: [] });
+    if (event.type === "log") return readLine(running.get(event.cell), event.line, clock());
+    if (event.type === "start") running.set(event.cell, { since: clock(), steps: new Map(), lines: [] });
     if (event.type === "done" || event.type === "failed" || event.type === "interrupted")
       running.delete(event.cell);
     if (event.type === "done") done++;
@@ -82,12 +83,6 @@ function ttyReporter(options: ReporterOptions): BuildReporter {
     for (const text of [...(line === null ? [] : [line]), ...warnings(event)]) write(`${clear()}${text}\n`);
     draw();
   };
-}
-
-function keepLine(lines: string[] | undefined, line: string): void {
-  if (lines === undefined || line.trim() === "") return;
-  lines.push(line);
-  if (lines.length > keptLines) lines.shift();
 }
 
 /** Plain lines, and the output of the steps, each line after the name of its cell. */
@@ -188,69 +183,4 @@ function failureLines(result: Extract<CellResult, { status: "failed" }>, style: 
 
 function seconds(milliseconds: number): string {
   return `${(milliseconds / 1000).toFixed(1)} s`;
-}
-
-interface Progress {
-  readonly total: number;
-  readonly done: number;
-  readonly failed: number;
-  readonly running: ReadonlyMap<string, RunningCell>;
-  /** In milliseconds, as `now`. */
-  readonly started: number;
-  readonly now: number;
-  readonly columns: number;
-}
-
-interface RunningCell {
-  /** Its start, in milliseconds. */
-  readonly since: number;
-  /** The last lines of its log, at most {@link keptLines}. */
-  readonly lines: readonly string[];
-}
-
-/** With the line of counts, they fit into the smallest usual terminal. */
-export const keptLines = 9;
-
-/**
- * `12/58 done, 4 running, 1 failed, 2:31`, and below it each running cell with the end of its log: one line if many cells run, else more.
- * No line is wider than the terminal.
- */
-export function progressLines({ total, done, failed, running, started, now, columns }: Progress): string[] {
-  const head = `${done}/${total} done, ${running.size} running, ${failed} failed, ${clockText(now - started)}`;
-  const shown = [...running].slice(0, keptLines);
-  const each = Math.max(1, Math.floor(keptLines / Math.max(1, shown.length)));
-  const cells = shown.flatMap(([cell, { since, lines }]) => {
-    const name = `  ${printable(cell)} (${Math.round((now - since) / 1000)} s)`;
-    const last = each === 1 ? lines.slice(-1) : lines.slice(1 - each);
-    return each === 1
-      ? [[name, ...last.map(plain)].join("  ")]
-      : [name, ...last.map((line) => `    ${plain(line)}`)];
-  });
-  return [head, ...cells].map((line) => cut(line, columns));
-}
-
-/** Removes colours, which a cut would leave open, and makes tabs one column wide. */
-function plain(line: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control sequences are what this looks for (ECMA-48, 5.4)
-  return printable(line.replace(/\u001b\[[0-9;]*[A-Za-z]/g, "").replaceAll("\t", " "));
-}
-
-/** Counts characters from U+1100 on as two columns: some have two (Unicode, East Asian Width), and no line may wrap. */
-function cut(line: string, columns: number): string {
-  let width = 0;
-  let end = 0;
-  for (const character of line) {
-    width += (character.codePointAt(0) ?? 0) >= 0x1100 ? 2 : 1;
-    if (width > columns - 2) return `${line.slice(0, end)}…`;
-    end += character.length;
-  }
-  return line;
-}
-
-function clockText(milliseconds: number): string {
-  const seconds = Math.floor(milliseconds / 1000);
-  const hours = Math.floor(seconds / 3600);
-  const minutes = Math.floor(seconds / 60) % 60;
-  const rest = String(seconds % 60).padStart(2, "0");
-  return hours > 0 ? `${hours}:${String(minutes).padStart(2, "0")}:${rest}` : `${minutes}:${rest}`;
 }

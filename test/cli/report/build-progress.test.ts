@@ -7,7 +7,12 @@ import type { ProgressName } from "../../../src/cli/flags/fleet-options.ts";
 import { listenerFor } from "../../../src/cli/report/build-listener.ts";
 import type { CommandContext } from "../../../src/cli/command-context.ts";
 import type { PlanJson } from "../../../src/fleet/plan/plan-json.ts";
-import { keptLines, progressLines } from "../../../src/cli/report/build-reporters.ts";
+import {
+  keptLines,
+  progressLines,
+  readLine,
+  type RunningCell,
+} from "../../../src/cli/report/running-cells.ts";
 import { terminalText } from "../../../src/cli/report/terminal-text.ts";
 
 const counts = { build: 2 } as PlanJson["counts"];
@@ -103,7 +108,7 @@ describe("--progress", () => {
       expect(shown("auto", { animated: true })).toBe(text);
       // The second cell began: what the first prints is drawn then.
       expect(text).toContain("0/2 done, 2 running");
-      expect(text).toContain("\n    #3 [2/2] RUN make\n    #3 cc -O3 app.c\n");
+      expect(text).toContain("\n    [2/2] RUN make (0 s)\n      cc -O3 app.c\n");
       expect(onScreen(text)).toEqual(["done   a  built  1.0 s", "done   b  built  1.0 s", "2 built", ""]);
     } finally {
       vi.useRealTimers();
@@ -137,7 +142,7 @@ describe("the lines of running cells", () => {
     new Map(
       Array.from({ length: count }, (_, index) => [
         `cell-${index}`,
-        { since: 0, lines: Array.from({ length: keptLines }, (_, line) => `line ${line}`) },
+        { since: 0, steps: new Map(), lines: Array.from({ length: keptLines }, (_, line) => `line ${line}`) },
       ]),
     );
   const shape = { total: 20, done: 1, failed: 0, started: 0, now: 61_000, columns: 40 };
@@ -151,11 +156,44 @@ describe("the lines of running cells", () => {
 
   test("are never wider than the terminal, and hold nothing that moves its cursor", () => {
     const wide = new Map([
-      ["cell", { since: 0, lines: ["x".repeat(100), "字".repeat(50), "a\tb\u001b[2Jc\rd"] }],
+      [
+        "cell",
+        { since: 0, steps: new Map(), lines: ["x".repeat(100), "字".repeat(50), "a\tb\u001b[2Jc\rd"] },
+      ],
     ]);
     const lines = progressLines({ ...shape, running: wide });
     const width = (line: string) => [...line].reduce((sum, one) => sum + (one === "字" ? 2 : 1), 0);
     for (const line of lines) expect(width(line)).toBeLessThan(40);
-    expect(lines.at(-1)).toBe("    a bc\\u000dd");
+    expect(lines.at(-1)).toBe("      a bc\\u000dd");
+  });
+
+  test("have each running step with its time, and no step that ended", () => {
+    const cell: RunningCell = { since: 0, steps: new Map(), lines: [] };
+    const shown = () => progressLines({ ...shape, columns: 60, running: new Map([["cell", cell]]) }).slice(2);
+    const said = [
+      ...["#1 [internal] load build definition from Dockerfile", "#1 DONE 0.1s"],
+      ...["#5 [build 2/3] RUN make", "#5 0.312 cc -c a.c", "#6 [get 2/2] RUN curl", "#5 ..."],
+      ...["#6 CACHED", "#7 [get 3/3] RUN tar", "#5 [build 2/3] RUN make", "#5 4.001 cc -c b.c"],
+    ];
+    said.forEach((line, second) => readLine(cell, line, second * 1000));
+    expect(shown()).toEqual([
+      "    [build 2/3] RUN make (59 s)",
+      "    [get 3/3] RUN tar (54 s)",
+      "      cc -c a.c",
+      "      cc -c b.c",
+    ]);
+    // As Podman has it.
+    readLine(cell, "[2/2] STEP 3/4: RUN make install", 60_000);
+    readLine(cell, "done", 60_000);
+    expect(shown()).toEqual([
+      "    [2/2] STEP 3/4: RUN make install (1 s)",
+      "      cc -c a.c",
+      "      cc -c b.c",
+      "      done",
+    ]);
+    const many = new Map(Array.from({ length: 9 }, (_, index) => [`c${index}`, cell]));
+    expect(progressLines({ ...shape, columns: 80, running: many })[1]).toBe(
+      "  c0 (61 s)  [2/2] STEP 3/4: RUN make install (1 s)  done",
+    );
   });
 });
