@@ -1,5 +1,6 @@
 /** Programs of docs/examples/pulumi run, with Pulumi's engine replaced by its mocks. */
 
+import { spawnSync } from "node:child_process";
 import { appendFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
@@ -41,8 +42,13 @@ beforeEach(async () => {
 });
 afterEach(() => program.end());
 
-/** The exports of an example, with the matrix of this folder and the sources in place of the packages. */
+/** The exports of an example. */
 async function run<Exports>(name: string): Promise<Exports> {
+  return (await import(/* @vite-ignore */ copyOf(name))) as Exports;
+}
+
+/** An example with the matrix of this folder and the sources in place of the packages. */
+function copyOf(name: string): string {
   const sources = {
     "@pulumi/aws": "test/docs/support/clouds/aws.ts",
     "@pulumi/kubernetes": "test/docs/support/clouds/kubernetes.ts",
@@ -56,7 +62,7 @@ async function run<Exports>(name: string): Promise<Exports> {
   );
   const file = join(folder, `${loads++}-${name}`);
   writeFileSync(file, text.replace("../vision/matrix.yaml", join(folder, "vision/matrix.yaml")));
-  return (await import(/* @vite-ignore */ file)) as Exports;
+  return file;
 }
 
 interface Cloud {
@@ -94,4 +100,14 @@ it("other-stack.ts finds its image in the lock of the stack that has built it", 
   const { image } = await run<{ readonly image: pulumi.Output<string> }>("other-stack.ts");
   const found = resolveImage(lock, parseHostFacts(host, "laptop"));
   expect(await value(image)).toBe(found.match?.reference);
+});
+
+it("fleet.test.ts needs its mocks and nothing else", () => {
+  const clean = { ...process.env, PULUMI_NODEJS_MONITOR: "", DOCKER_HOST: "unix:///nonexistent", PATH: "" };
+  const args = ["--import", import.meta.resolve("tsx"), "--test", copyOf("fleet.test.ts")];
+  const cwd = join(folder, "pulumi");
+  mkdirSync(cwd);
+  const { status, stdout } = spawnSync(process.execPath, args, { encoding: "utf8", env: clean, cwd });
+  expect(stdout).toContain("# pass 1\n");
+  expect(status).toBe(0);
 });
