@@ -199,7 +199,7 @@ function byFiles(
     const { requires, gpus, compiledFor } = needsBesideGpu(image);
     const entry = { requires, adopted: { cpu: "estimated" } } as const;
     const needs = [
-      ...gpus.map((vendor) => `an ${vendorNames[vendor]} GPU`),
+      ...gpus.map(({ vendor }) => `an ${vendorNames[vendor]} GPU`),
       ...describeRequirement(requires),
     ];
     return {

@@ -15,6 +15,7 @@ import { askNow, checkFitBy, findMisfits } from "./check-fit.ts";
 import { checkAmdPresence } from "./rules/amd/amd-gpus.ts";
 import { checkBrokenHost } from "./rules/broken-host.ts";
 import { judgeCuda, readCuda } from "./rules/nvidia/image-environment.ts";
+import { checkAnyCode } from "./rules/nvidia/gpu-code.ts";
 import { checkNvidiaPresence } from "./rules/nvidia/nvidia-presence.ts";
 import { checkPlatform } from "./rules/platform.ts";
 import type { ImageToFit } from "./rules/rule.ts";
@@ -36,8 +37,14 @@ export interface DescribedImage {
   readonly compiledFor?: readonly CompiledFor[];
   /** Needs that its files do not tell. */
   readonly undecided?: readonly string[];
-  /** Vendors of whose GPUs it needs one, without a side in `entry`: its files do not tell which driver and code. */
-  readonly undecidedGpus?: readonly GpuVendor[];
+  /** Vendors of whose GPUs it needs one, without a side in `entry`: its files do not tell which driver, or which of their code is loaded. */
+  readonly undecidedGpus?: readonly UndecidedGpu[];
+}
+
+export interface UndecidedGpu {
+  readonly vendor: GpuVendor;
+  /** All that its files hold: `sm_80`; null where they may hold more. */
+  readonly code: readonly string[] | null;
 }
 
 /** A CPU feature that a file was compiled for, by an estimate. */
@@ -121,21 +128,26 @@ function describeUnproved(unproved: readonly CompiledFor[]): readonly string[] {
   });
 }
 
-const presences: Readonly<Record<GpuVendor, (view: HostView) => { readonly ok: true } | Misfit>> = {
-  nvidia: checkNvidiaPresence,
+type Presence = (view: HostView, code: UndecidedGpu["code"]) => { readonly ok: true } | Misfit;
+
+const presences: Readonly<Record<GpuVendor, Presence>> = {
+  nvidia: (view, code) => {
+    const found = checkNvidiaPresence(view);
+    return (found.ok && code !== null && checkAnyCode(code, found.nvidia.gpus)) || found;
+  },
   amd: checkAmdPresence,
 };
 
 /** The reason why a host has no usable GPU of a vendor; null if it has one. */
-function whyUnusable(vendor: GpuVendor, view: HostView): Misfit | null {
+function whyUnusable(vendor: GpuVendor, view: HostView, code: UndecidedGpu["code"] = null): Misfit | null {
   const found = checkBrokenHost(vendor, view, {}) ?? checkFactsKnown(vendor, view, {});
-  const present = found ?? presences[vendor](view);
+  const present = found ?? presences[vendor](view, code);
   return present.ok ? null : present;
 }
 
 /** An image for several vendors needs a GPU of one. null if the host has one, or if the image needs none. */
-function whyNoGpu(vendors: readonly GpuVendor[], view: HostView): Misfit | null {
-  const found = vendors.map((vendor) => whyUnusable(vendor, view));
+function whyNoGpu(gpus: readonly UndecidedGpu[], view: HostView): Misfit | null {
+  const found = gpus.map(({ vendor, code }) => whyUnusable(vendor, view, code));
   return found.includes(null) ? null : (found[0] ?? null);
 }
 

@@ -106,13 +106,14 @@ describe("an image without the label", () => {
 });
 
 describe("an opened image whose GPU side is undecided", () => {
-  const check = (features: readonly string[], host: Parameters<typeof checkImage>[1]) =>
+  type Host = Parameters<typeof checkImage>[1];
+  const check = (features: readonly string[], host: Host, code: readonly string[] | null = null) =>
     checkImage(
       {
         ...{ platform, requires: null, env: [] },
         entry: { requires: { cpu: { march: "estimated", features }, cuda: null, kernel: "3.2.0" } },
         undecided: ["its files hold code of CUDA 12 and 13"],
-        undecidedGpus: ["nvidia"],
+        undecidedGpus: [{ vendor: "nvidia", code }],
       },
       host,
     );
@@ -122,6 +123,16 @@ describe("an opened image whose GPU side is undecided", () => {
       ...{ fits: null, reasons: [], requires: null },
       unknown: ["its files hold code of CUDA 12 and 13"],
     });
+  });
+
+  it("does not run where a GPU runs none of its code, whatever the toolkit", () => {
+    const host = gpuHost([a100], "580.95.05", "13.0");
+    expect(check([], host, ["sm_70", "sm_75"])).toMatchObject({
+      fits: false,
+      reasons: [{ code: "NO_GPU_CODE", short: "no code for compute capability 8.0" }],
+    });
+    expect(check([], host, ["sm_70", "compute_75"]).fits).toBe(null);
+    expect(check([], host, ["sm_70", "sm_80"]).fits).toBe(null);
   });
 
   it("does not run on a host without a GPU, nor without a CPU feature", () => {

@@ -14,12 +14,13 @@ import {
   type Requirement,
   sidesOf,
 } from "../../lock/requirement.ts";
-import type { CompiledFor } from "../../resolve/check-image.ts";
+import type { CompiledFor, UndecidedGpu } from "../../resolve/check-image.ts";
 import { hasRocmRuntime } from "../amd/rocm-release.ts";
 import { auditImage } from "../audit/audit-image.ts";
 import type { InspectedFile } from "../file-inspection.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
 import { type ImageInspection, inspectionOf } from "../inspection.ts";
+import { cudaTargets } from "../nvidia/gpu-inspection.ts";
 import {
   type AdoptedSide,
   type AskedImage,
@@ -45,12 +46,18 @@ export interface AdoptedImage {
 
 /** How each vendor's code is adopted. */
 const sides: Readonly<Record<GpuVendor, SideAdoption>> = {
-  nvidia: { adopt: adoptNvidia, isThere: ({ requires }) => requires.cuda !== null },
+  nvidia: { adopt: adoptNvidia, isThere: ({ requires }) => requires.cuda !== null, codeOf: nvidiaCode },
   amd: {
     adopt: adoptAmd,
     isThere: ({ amd, files }, isBeside) => amd !== null && (!isBeside || hasRocmRuntime(files)),
+    codeOf: () => null,
   },
 };
+
+/** null for code of a kind that nobody knows, and where a file is unopened: both may hold more. */
+function nvidiaCode({ files, gpu, unopened }: ImageInspection): readonly string[] | null {
+  return unopened.length > 0 || gpu === null || gpu.unknownKinds.length > 0 ? null : cudaTargets(files);
+}
 
 /** Throws `ADOPT_UNDECIDED` if the files do not tell what a lock needs, and `AUDIT_…` if they contradict the statement. */
 export function adoptedImage(opened: OpenedImage, statement: Statement): AdoptedImage {
@@ -125,13 +132,16 @@ function compiledFor({ requires, files }: ImageInspection): readonly CompiledFor
 /** The needs of an image that {@link adoptedImage} refuses: all but the GPU side, and the vendors: the image needs a GPU of one vendor. */
 export function needsBesideGpu(opened: OpenedImage): {
   readonly requires: Requirement;
-  readonly gpus: readonly GpuVendor[];
+  readonly gpus: readonly UndecidedGpu[];
   readonly compiledFor: readonly CompiledFor[];
 } {
   const inspection = inspectionOf(opened);
   const { kernel } = inspection.requires;
-  const gpus: GpuVendor[] = [];
-  for (const vendor of gpuVendors) if (sides[vendor].isThere(inspection, gpus.length > 0)) gpus.push(vendor);
+  const gpus: UndecidedGpu[] = [];
+  for (const vendor of gpuVendors) {
+    const side = sides[vendor];
+    if (side.isThere(inspection, gpus.length > 0)) gpus.push({ vendor, code: side.codeOf(inspection) });
+  }
   return {
     requires: {
       cpu: cpuOf(inspection, {}, opened.platform ?? ""),

@@ -40,6 +40,8 @@ export interface SideAdoption {
   readonly adopt: (asked: AskedImage, isBeside: boolean) => AdoptedSide;
   /** True if the image has such code, decided or not. */
   readonly isThere: (inspection: ImageInspection, isBeside: boolean) => boolean;
+  /** All code that could be loaded: `sm_80`; null where there may be more. */
+  readonly codeOf: (inspection: ImageInspection) => readonly string[] | null;
 }
 
 /** Tells which files a choice was read from: somebody who knows the program may know better. */

@@ -175,7 +175,7 @@ describe("the lines of running cells", () => {
       ...["#5 [build 2/3] RUN make", "#5 0.312 cc -c a.c", "#6 [get 2/2] RUN curl", "#5 ..."],
       ...["#6 CACHED", "#7 [get 3/3] RUN tar", "#5 [build 2/3] RUN make", "#5 4.001 cc -c b.c"],
     ];
-    said.forEach((line, second) => readLine(cell, line, second * 1000));
+    for (const [second, line] of said.entries()) readLine(cell, line, second * 1000);
     expect(shown()).toEqual([
       "    [build 2/3] RUN make (59 s)",
       "    [get 3/3] RUN tar (54 s)",

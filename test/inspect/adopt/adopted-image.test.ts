@@ -213,7 +213,7 @@ describe("an adopted image", () => {
   it("tells the rest of its needs where its GPU side is undecided", () => {
     expect(needsBesideGpu(madeImage([cu118, cu128]))).toMatchObject({
       requires: { cpu: { features: ["avx", "avx2"] }, cuda: null },
-      gpus: ["nvidia"],
+      gpus: [{ vendor: "nvidia", code: ["sm_80", "sm_90", "sm_100", "compute_80"] }],
     });
   });
 
