@@ -17,7 +17,7 @@ import { type RegistryAccess, registryFor } from "../oci/registry/registry-acces
 import { problemLines } from "../resolve/answer-lines.ts";
 import { fixOfBuild } from "../resolve/build-cures.ts";
 import { checkImage, describeSlower, type ImageCheck } from "../resolve/check-image.ts";
-import { describeCode } from "../resolve/describe-measured.ts";
+import { describeCode } from "../resolve/describe-code.ts";
 import { type HostView, viewHost } from "../resolve/host-view.ts";
 import { nearestFirst, noMatch } from "../resolve/nearest.ts";
 import { orderBy, sortCandidates } from "../resolve/rank.ts";

@@ -1,23 +1,18 @@
 /** Writes the requirement of an image, and what its files use of it, in words. */
 
 import { findMarch } from "../hardware/cpu-marches.ts";
-import type { HostFacts } from "../host/facts.ts";
 import type { LockedImage } from "../lock/lock.ts";
 import {
   answerOfSide,
   type BySide,
   type CudaRequirement,
-  type GpuVendor,
-  gpuVendors,
   type Requirement,
   sidesOf,
   variantsOf,
 } from "../lock/requirement.ts";
 import { ignoresMarch, neededRequirement, unusedFeatures } from "../lock/needed-requirement.ts";
 import { compareText } from "../io/collections.ts";
-import { judgedGpus } from "./host-view.ts";
 import { listSome } from "./misfit.ts";
-import type { CodeFit } from "./verdict.ts";
 
 /**
  * `declared sapphirerapids, its binaries use avx, avx2, fma`, or, for an adopted image, `estimated by its files: avx, avx2, fma`. null if all
@@ -79,20 +74,3 @@ function describeFeatures(features: readonly string[]): string {
 export function describeBy(names: readonly string[]): readonly string[] {
   return names.length === 0 ? [] : [`by ${names.join(" and ")}`];
 }
-
-/** `GPU 0 runs sm_90`. Hidden GPUs have numbers too, so the place in the list is not the number. */
-export function describeCode(
-  code: readonly Pick<CodeFit, "target">[],
-  facts: Pick<HostFacts, GpuVendor>,
-): string[] {
-  return code.map(({ target }, place) => `${gpuAt(place, target, facts)} runs ${target}`);
-}
-
-/** The GPU that code of a target runs on, by its place among the vendor's GPUs. */
-export function gpuAt(place: number, target: string, facts: Pick<HostFacts, GpuVendor>): string {
-  const vendor = gpuVendors.find((each) => targetsOf[each].test(target));
-  const gpu = vendor === undefined ? undefined : judgedGpus(vendor, facts)[place];
-  return `GPU ${gpu?.index ?? place}`;
-}
-
-const targetsOf: Readonly<Record<GpuVendor, RegExp>> = { nvidia: /^(?:sm|compute)_/, amd: /^(?:gfx|amdgcn)/ };

@@ -40,28 +40,6 @@ export function checkGpuCode(
   return ptxTooNew ?? fits;
 }
 
-/** The reason why a GPU runs none of this code, whatever its toolkit and the driver; null if each may run some. */
-export function checkAnyCode(code: readonly string[], gpus: readonly GpuView[]): Misfit | null {
-  const targets = code.flatMap((text) => parseGpuTarget(text) ?? []);
-  const lacking = gpus.find(
-    ({ compute }) => compute !== null && !targets.some((target) => targetRunsOn(target, compute)),
-  );
-  if (lacking === undefined || lacking.compute === null) return null;
-  const number = formatComputeCapability(lacking.compute);
-  return {
-    ...misfit(
-      "NO_GPU_CODE",
-      `has ${code.join(", ")}, none of which runs on ${lacking.label}, compute capability ${number}`,
-      `take a build with code for compute capability ${number}`,
-    ),
-    short: shortOf(number),
-  };
-}
-
-function shortOf(number: string): string {
-  return `no code for compute capability ${number}`;
-}
-
 export function compareCodeFits(a: CodeFit, b: CodeFit): number {
   return (
     codeKinds.indexOf(a.kind) - codeKinds.indexOf(b.kind) ||
@@ -122,7 +100,7 @@ function noCode(
     ? `is of CUDA ${toolkit}, which has dropped ${label}, compute capability ${number}`
     : `has ${has}, none of which runs on ${label}, compute capability ${number}`;
   const cures = [addCodes(toolkit, lacking), ...hideGpus(lacking, gpus)];
-  return { ...misfit("NO_GPU_CODE", why, cures), short: shortOf(number) };
+  return { ...misfit("NO_GPU_CODE", why, cures), short: `no code for compute capability ${number}` };
 }
 
 /** Names every GPU without code: code for one of them would not be enough. */
