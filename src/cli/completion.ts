@@ -1,5 +1,6 @@
 /** `imgmatch completion bash|zsh|fish`: print the script that completes commands, flags and values in a shell. */
 
+import { usageError } from "../errors.ts";
 import { machineCatalogs, machineTypes } from "../hardware/machine-types.ts";
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { CommandContext } from "./command-context.ts";
@@ -17,16 +18,19 @@ const helpText = `
 export const completion: Define = (command, run) =>
   command
     .description("Print the script that completes commands, flags and values in a shell")
-    .addArgument(command.createArgument("<shell>").choices(shells))
+    .argument("<shell>", shells.join(", "))
     .addHelpText("after", helpText)
     .action(run(completionCommand));
 
 async function completionCommand(
-  { shell }: { readonly shell: Shell },
+  { shell }: { readonly shell: string },
   context: CommandContext,
 ): Promise<ExitCode> {
+  const known = shells.find((name) => name === shell);
+  if (known === undefined)
+    throw usageError(`there is no completion for ${JSON.stringify(shell)}`, `write ${shells.join(", ")}`);
   const texts = await import("./completion-texts.ts");
-  context.out(texts[shell].replaceAll(/\{(?:pkgname|completer)\}/g, "imgmatch"));
+  context.out(texts[known].replaceAll(/\{(?:pkgname|completer)\}/g, "imgmatch"));
   return exitCodes.ok;
 }
 
@@ -38,6 +42,7 @@ export const completionServer: Define = (command, run) =>
       const typed = shell === "fish" ? wordsOfFish(words, env) : words.slice(0, Number(env.COMP_CWORD) + 1);
       const suggestions = await suggestWords(command.parent ?? command, typed.slice(1), {
         "--host-type": async () => (await machineTypes()).map(({ name }) => name),
+        shell: async () => shells,
         "--catalog": async () => machineCatalogs,
         target: async () => Object.keys((await import("../node/launch/launch-targets.ts")).launchTargets),
         kind: async () => (await import("../hardware/describe-hardware.ts")).hardwareKinds,

@@ -64,7 +64,7 @@ const builtRule: ImageRule = (image, options) => {
       { text: "run imgmatch build", remedy },
     ]);
   return options.local === undefined
-    ? misfit("NOT_PUSHED", `was built and not pushed: only ${local.engine} has it, where it was built`, [
+    ? misfit("NOT_PUSHED", `was built and not pushed: only the ${local.engine} that built it has it`, [
         { text: "push it (imgmatch build --push)", remedy },
         { text: "on that machine, ask with --local", remedy: null },
       ])
