@@ -80,6 +80,7 @@ export function decompressZstd(input: Uint8Array, most: number): Uint8Array | nu
   const limit = Math.min(most, frame.content || most);
   // The library takes bytes behind the frame for another one.
   const end = endOfZstdFrame((at, length) => input.subarray(at, at + length), frame, input.length);
+  if (frame.content === limit && end !== null) return wholeFrame(input.subarray(0, end), limit);
   const output = new Uint8Array(limit);
   let filled = 0;
   const stream = new Decompress((chunk) => {
@@ -95,6 +96,19 @@ export function decompressZstd(input: Uint8Array, most: number): Uint8Array | nu
     if (error !== enough) return null;
   }
   return filled === 0 ? null : output.subarray(0, filled);
+}
+
+/** In one go: the library's stream moves its whole window for each block. null for a damaged frame. */
+function wholeFrame(input: Uint8Array, size: number): Uint8Array | null {
+  const output = new Uint8Array(size);
+  // The library compares the array with 1, which makes a text of all its bytes: most of the time of a large frame (fzstd 0.1.1, rzfh).
+  Object.defineProperty(output, Symbol.toPrimitive, { value: () => Number.NaN });
+  try {
+    return decompress(input, output);
+  } catch {
+    // The library throws whatever its arrays throw on damaged input.
+    return null;
+  }
 }
 
 /** A frame of many small blocks costs much time: blocks of clang's bundles hold 43 KB and more. */
@@ -118,12 +132,8 @@ export function inflateZstd(
   };
   const used = endOfZstdFrame(read, frame, input.length);
   if (used === null || blocks > smallBlocks + size / bytesPerBlock) return null;
-  try {
-    return { plain: decompress(input.subarray(0, used), new Uint8Array(size)), used };
-  } catch {
-    // The library throws whatever its arrays throw on damaged input.
-    return null;
-  }
+  const plain = wholeFrame(input.subarray(0, used), size);
+  return plain && { plain, used };
 }
 
 /** Reads as much of the frame at a place as `most` bytes of content may take, and nothing behind the frame. */
