@@ -41,8 +41,8 @@ const machineNames: Readonly<Record<number, string>> = {
 };
 
 /**
- * null for a file that no loader and no driver takes: text, pictures, objects that are not linked yet. A file without a known beginning
- * is searched for GPU code.
+ * null for a file that no loader and no driver takes: text, pictures, objects without GPU code. A file without a known beginning is
+ * searched for GPU code.
  */
 export async function inspectFile(
   source: ByteSource,
@@ -51,7 +51,16 @@ export async function inspectFile(
   const head = source.read(0, headBytes);
   const elf = readElf(source);
   if (elf !== null && !isGpuMachine(elf.machine)) return inspectElf(source, elf, mayBePackaged);
-  const found = ptxCode(head, source.size) ?? findCode(source, elf);
+  return codeAlone(source, elf, mayBePackaged, ptxCode(head, source.size) ?? findCode(source, elf));
+}
+
+/** A file that has GPU code and is no program; null without GPU code. */
+async function codeAlone(
+  source: ByteSource,
+  elf: Elf | null,
+  mayBePackaged: boolean,
+  found: GpuCodes,
+): Promise<FileInspection | null> {
   if (codesIn(found).length === 0) return null;
   return {
     size: source.size,
@@ -100,8 +109,8 @@ async function inspectElf(
   mayBePackaged: boolean,
 ): Promise<FileInspection | null> {
   const isLoaded = elf.type === elfType.executable || elf.type === elfType.shared;
-  if (!isLoaded && elf.damage.length === 0) return null;
   const code = findCode(source, elf);
+  if (!isLoaded && elf.damage.length === 0) return codeAlone(source, elf, mayBePackaged, code);
   const unopened = [...elf.damage, ...damageOf(code)];
   unopened.push(...hiddenPayloads(source, elf));
   const cpu = elf.damage.length > 0 ? null : await cpuCode(source, elf);

@@ -25,9 +25,10 @@ export function lackingLibraries(
   const [side, ...others] = sidesOf(requires);
   if (side === undefined || others.length > 0 || side.needs.or !== undefined) return [];
   const { libraries, isOfVendor } = vendorCode[side.vendor];
-  return libraries(files).flatMap(({ path, targets }) => {
+  return libraries(files).flatMap(({ path, targets, carried = [] }) => {
     if (targets.length === 0) return [];
-    const own = withSide(requires, { ...side, needs: { ...side.needs, code: targets } } as Side);
+    const code = [...targets, ...carried];
+    const own = withSide(requires, { ...side, needs: { ...side.needs, code } } as Side);
     const misfit = checkFitBy(askNow, { platform, requires: own, axes: {}, digest: noDigest }, view, {});
     return misfit.ok ? [] : [{ path, misfit, isOfVendor: isOfVendor(path) }];
   });

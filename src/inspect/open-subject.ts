@@ -55,7 +55,7 @@ export async function openSubject(subject: string, cwd: string, request: OpenReq
   return path === null ? openImage(subject, request) : openPath(path, request);
 }
 
-const fileNames = /\.(tar|tgz|tar\.\w+|whl|zip|jar|so(\.\d+)*|cubin|fatbin|ptx|co|hsaco)$/;
+const fileNames = /\.(tar|tgz|tar\.\w+|whl|zip|jar|so(\.\d+)*|o|a|cubin|fatbin|ptx|co|hsaco)$/;
 
 /**
  * The path that a subject is; null for the name of an image. A path that exists is a path, unless `from` says where names are looked up. A

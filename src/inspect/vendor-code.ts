@@ -11,6 +11,8 @@ type Files = readonly InspectedFile[];
 interface Library {
   readonly path: string;
   readonly targets: readonly string[];
+  /** Targets of code that the library may load by itself: cuFFT registers one kernel and carries the others. */
+  readonly carried?: readonly string[];
   readonly files: Files;
 }
 
@@ -31,7 +33,10 @@ export const vendorCode: Readonly<Record<GpuVendor, VendorCode>> = {
     libraries: (files) =>
       applicationFiles(files)
         .filter(({ gpu }) => gpu.modules > 0)
-        .map((file) => ({ path: file.path, targets: cudaTargets([file]), files: [file] })),
+        .map((file) => ({
+          ...{ path: file.path, targets: cudaTargets([file]), files: [file] },
+          carried: file.gpu.embedded.map(({ target }) => target),
+        })),
     targets: cudaTargets,
     others: (files) => {
       const { lto = [], unknownKinds = [] } = gpuOf(files) ?? {};

@@ -56,7 +56,9 @@ const sides: Readonly<Record<GpuVendor, SideAdoption>> = {
 
 /** null for code of a kind that nobody knows, and where a file is unopened: both may hold more. */
 function nvidiaCode({ files, gpu, unopened }: ImageInspection): readonly string[] | null {
-  return unopened.length > 0 || gpu === null || gpu.unknownKinds.length > 0 ? null : cudaTargets(files);
+  const mayBeMore =
+    unopened.length > 0 || gpu === null || gpu.targets.length === 0 || gpu.unknownKinds.length > 0;
+  return mayBeMore ? null : cudaTargets(files);
 }
 
 /** Throws `ADOPT_UNDECIDED` if the files do not tell what a lock needs, and `AUDIT_…` if they contradict the statement. */

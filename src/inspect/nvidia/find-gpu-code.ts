@@ -15,6 +15,7 @@ import {
   type GpuCode,
   type GpuModule,
   type GpuTally,
+  registeredPlaces,
   relocatablePlace,
 } from "./gpu-inspection.ts";
 import { decompressLz4, lz4Bound } from "./lz4.ts";
@@ -89,6 +90,9 @@ function foundContainer(search: Search, at: number): number {
   const { source, tally, onPiece, place } = search;
   const container = readContainer(source, at);
   if (container === null) return at;
+  const { damage } = container;
+  // Code that compares with the magic has the magic as its operand.
+  if (damage.length > 0 && container.entries.length === 0 && !registeredPlaces.has(place(at))) return at;
   const entries = container.entries.map((entry) => ({ ...entry, exact: exactToolkit(search, entry) }));
   tally.add({ place: place(at), bytes: container.size, entries });
   for (const entry of entries) {
@@ -96,9 +100,9 @@ function foundContainer(search: Search, at: number): number {
     const read = whole === undefined ? null : () => containerOf(source.read(whole.at, whole.size));
     onPiece({ place: place(at), entry, size: whole?.size ?? 0, read });
   }
-  tally.complain(container.damage);
+  tally.complain(damage);
   // The search goes on inside a damaged container.
-  return container.damage.length > 0 ? at : at + container.size;
+  return damage.length > 0 ? at : at + container.size;
 }
 
 /** Larger modules are not decompressed for their notes alone. */

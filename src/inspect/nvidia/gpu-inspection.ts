@@ -58,7 +58,7 @@ export interface GpuModule {
 /** The section with input of the device linker. */
 export const relocatablePlace = "__nv_relfatbin";
 /** The section that nvcc, clang and nvfortran register with the runtime, and the place in a file without sections. */
-const registeredPlaces: ReadonlySet<string> = new Set([".nv_fatbin", "file"]);
+export const registeredPlaces: ReadonlySet<string> = new Set([".nv_fatbin", "file"]);
 
 export type GpuTally = ReturnType<typeof createGpuTally>;
 
@@ -205,14 +205,14 @@ interface CodeFile {
 }
 
 /**
- * The files whose code is the application's: those that register code, or else all with code. A static library is input of a linker, and
- * libcudadevrt.a, which comes with every runtime of PyPI, has PTX.
+ * The files whose code is the application's: those that register code, or else all with code. Objects and static libraries are
+ * input of a linker, and libcudadevrt.a, which comes with every runtime of PyPI, has PTX.
  */
 export function applicationFiles<File extends CodeFile>(
   files: readonly File[],
 ): readonly (File & { readonly gpu: GpuCode })[] {
   const holders = files.filter((file): file is File & { readonly gpu: GpuCode } => file.gpu !== null);
-  const registering = holders.filter(({ path, gpu }) => gpu.registers && !path.endsWith(".a"));
+  const registering = holders.filter(({ path, gpu }) => gpu.registers && !/\.[ao]$/.test(path));
   return registering.length > 0 ? registering : holders;
 }
 

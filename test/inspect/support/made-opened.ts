@@ -34,6 +34,8 @@ export interface MadeProgram {
   readonly gpuBytes?: number;
   /** false: its GPU code is data that the file loads itself. */
   readonly registers?: boolean;
+  /** Code beside the registered one, that the file loads itself. */
+  readonly carried?: readonly string[];
   readonly amd?: Partial<AmdCode>;
   /** Release of the AMD compiler that made it. */
   readonly rocm?: string;
@@ -131,6 +133,7 @@ function gpuCode({
   unknownKind,
   gpuBytes = 1000,
   registers = true,
+  carried = [],
 }: MadeProgram): GpuCode {
   const made: ToolkitCount[] =
     toolkit === undefined ? [] : [{ code: "sass", minimum: toolkit, maximum: toolkit, isZstd, entries: 1 }];
@@ -139,7 +142,7 @@ function gpuCode({
     bytes: gpuBytes,
     targets: targets.map((target) => ({ target, modules: 1 })),
     registers,
-    embedded: [],
+    embedded: carried.map((target) => ({ target, modules: 1 })),
     relocatable,
     lto: [],
     unknown: unknownKind === undefined ? [] : [{ kind: unknownKind, entries: 1 }],
