@@ -46,10 +46,14 @@ const hidden = () => compile(loop(), [...shared, ...wide]);
 
 /** The output of a Python program that gets these bytes. */
 const python = (program: string, input: Uint8Array) =>
-  execFileSync("python3", ["-c", `import bz2,lzma,sys,io,zipfile,zlib\nb=sys.stdin.buffer.read()\n${program}`], {
-    input,
-    maxBuffer: 2 ** 28,
-  });
+  execFileSync(
+    "python3",
+    ["-c", `import bz2,lzma,sys,io,zipfile,zlib\nb=sys.stdin.buffer.read()\n${program}`],
+    {
+      input,
+      maxBuffer: 2 ** 28,
+    },
+  );
 /** The bytes in a zip archive that is written behind something, or that begins anew there. */
 const zipped = (lead: string, name: string, bytes: Uint8Array, method = 8) =>
   python(
@@ -129,7 +133,11 @@ describe("code for AVX-512 keeps its features", needs(whyNot), () => {
       "/app!/x.so",
     ],
     ["a program", () => Buffer.concat([plain(), zipped("", "x.so", hidden())]), "/app!/x.so"],
-    ["a program, under a folder's name", () => Buffer.concat([plain(), zipped("", "x/", hidden(), 0)]), "/app!/x/"],
+    [
+      "a program, under a folder's name",
+      () => Buffer.concat([plain(), zipped("", "x/", hidden(), 0)]),
+      "/app!/x/",
+    ],
     [
       "bytes of nobody's format",
       () => Buffer.concat([Buffer.alloc(100_000, "PK or not"), zipped("", "x.so", hidden())]),
