@@ -114,6 +114,7 @@ const bases = list(
     local: ifPresent(oneOf(...localEngines)),
     config: ifPresent(shape<LockedBaseConfig>({ onbuild: truth, env: list(someText) })),
   }),
+  mostNames,
 );
 
 // A part of the one line that resolve prints.
