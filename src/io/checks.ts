@@ -154,10 +154,18 @@ export const anyObject: Check<Readonly<Record<string, unknown>>> = (value, repor
 };
 
 /** An object of any members that pass this check. Answers the object itself. */
-export function record<T>(check: Check<T>): Check<Readonly<Record<string, T>>> {
+export function record<T>(
+  check: Check<T>,
+  most = Number.POSITIVE_INFINITY,
+): Check<Readonly<Record<string, T>>> {
   return (value, report) => {
     const given = anyObject(value, report);
     if (given === undefined) return undefined;
+    const count = Object.keys(given).length;
+    if (count > most) {
+      report("", `expected at most ${most} members, found ${count}`);
+      return undefined;
+    }
     let member = "";
     const inside: Report = (path, message) => report(join(`[${JSON.stringify(member)}]`, path), message);
     for (member of Object.keys(given)) check(given[member], inside);

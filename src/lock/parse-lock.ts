@@ -38,7 +38,7 @@ import {
   lockSchemaVersion,
   rebuildWord,
 } from "./lock.ts";
-import { requirement } from "./parse-requirement.ts";
+import { mostNames, requirement } from "./parse-requirement.ts";
 
 /** Throws `INPUT_TOO_LARGE`, `LOCK_SYNTAX`, `LOCK_VERSION` or `LOCK_SCHEMA` with every mistake. */
 export function parseLock(text: string, file: string): Lock {
@@ -62,19 +62,16 @@ const cure = `from version control, or ${rebuild}`;
 
 export const digest = text({ test: isDigest }, "a digest") as Check<Digest>;
 
-/** No table has more entries, so a longer list is not imgmatch's. */
-const mostMeasured = 512;
-
 const measuredNow = shape<Measured>({
   rules: wholeNumber,
   cpu: shape({
     // As Linux names them.
-    unused: list(text(/^[a-z0-9_]{1,64}$/, "a feature"), mostMeasured),
+    unused: list(text(/^[a-z0-9_]{1,64}$/, "a feature"), mostNames),
     own: ifPresent(oneOf("baseline")),
   }),
   cuda: orNull(
     shape({
-      code: list(text(/^(?:sm|compute)_\d{2,4}[af]?$/, "a GPU target"), mostMeasured),
+      code: list(text(/^(?:sm|compute)_\d{2,4}[af]?$/, "a GPU target"), mostNames),
       minimum: orNull(text(/^\d{1,9}(?:\.\d{1,9}){1,3}$/, "a driver version")),
     }),
   ),
@@ -85,7 +82,7 @@ const measuredNow = shape<Measured>({
           /^(?:gfx[0-9a-f-]{2,8}(?:-generic)?(?::(?:sramecc|xnack)[+-]){0,2}|amdgcnspirv)$/,
           "a GPU target",
         ),
-        mostMeasured,
+        mostNames,
       ),
     }),
   ),
@@ -101,7 +98,7 @@ const measured: Check<Measured> = (value, report) => {
 
 /** The fields by which an image is chosen: a fleet's index has them too. */
 export const choosingFields = {
-  axes: record(someText),
+  axes: record(someText, mostNames),
   platform: text(/^[a-z0-9]+\/[a-z0-9]+(\/[a-z0-9]+)?$/, "a platform"),
   tag: text({ test: isTag }, "a tag"),
   inputDigest: digest,
@@ -117,6 +114,7 @@ const bases = list(
     local: ifPresent(oneOf(...localEngines)),
     config: ifPresent(shape<LockedBaseConfig>({ onbuild: truth, env: list(someText) })),
   }),
+  mostNames,
 );
 
 // A part of the one line that resolve prints.

@@ -48,7 +48,10 @@ export function parseRequirement(text: string): ParsedRequirement {
   return reading.ok ? { ok: true, requires: reading.value } : reading;
 }
 
-const names = list(anyText);
+/** No table has more entries, so a longer list is not imgmatch's. */
+export const mostNames = 512;
+
+const names = list(anyText, mostNames);
 
 type OneCpu = Omit<CpuRequirement, "or">;
 type OneCuda = Omit<CudaRequirement, "or">;

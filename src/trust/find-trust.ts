@@ -158,7 +158,8 @@ export function rememberedRoot(
     }
   };
   return () => {
-    if (known !== null && now() - known.at < freshMs) return Promise.resolve(known.root);
+    // A clock that was set back makes no root fresh.
+    if (known !== null && Math.abs(now() - known.at) < freshMs) return Promise.resolve(known.root);
     pending ??= renew().finally(() => {
       pending = null;
     });

@@ -187,6 +187,26 @@ globalThis.Date = class extends Real { constructor(...a) { super(...(a.length ==
     await keeps();
   });
 
+  it("a clock that jumps by a day, forwards and back, while two builds run: both end, and the lock has all", async () => {
+    const jumps = join(project.folder, "jumps.mjs");
+    writeFileSync(
+      jumps,
+      `const now = Date.now.bind(Date); const Real = Date; const day = 24 * 3600 * 1000;
+const jumped = () => now() + day * (Math.floor(performance.now() / 150 + Number(process.env.JUMP)) % 3 - 1);
+globalThis.Date = class extends Real { constructor(...a) { super(...(a.length === 0 ? [jumped()] : a)); } static now() { return jumped(); } };\n`,
+    );
+    project.write("templates/content", "jumped\n");
+    const builds = ["plain", "spicy"].map((flavour, index) =>
+      imgmatch(["build", "--push", "--only", `flavour=${flavour}`], {
+        cwd: project.folder,
+        env: { ...env, NODE_OPTIONS: `--import ${jumps}`, JUMP: `${index}` },
+      }),
+    );
+    for (const { status, stderr } of await Promise.all(builds)) expect(status, stderr).toBe(0);
+    await expectTruth(project, registry);
+    await keeps();
+  });
+
   it("a full disk: the old lock stays whole, the next run adopts what was pushed", async ({ skip }) => {
     const disk = mkdtempSync(join(tmpdir(), "imgmatch-disk-"));
     try {

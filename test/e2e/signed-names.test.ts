@@ -109,6 +109,31 @@ describe("a signed index", needs(stack.available ? null : stack.reason), () => {
     expect(await registry.findManifest(ref(`${repository}:1.1.0`))).toBeNull();
   });
 
+  it("of another repository with the same cells is not signed as this one's by a promotion", async () => {
+    await publish("1.1.0-rc1");
+    const other = repository.replace(/app$/, "other/app");
+    const { index } = await publishFleet(other, "1.1.0-rc1", ["a"]);
+    await moveTag(`${repository}:1.1.0-rc1`, `${other}:1.1.0-rc1`);
+    // With its signature.
+    await key.sign(repository, index);
+    const signing = ["--sign", "--sign-key", file("cosign.key")];
+    const promoted = await run("promote", `${repository}:1.1.0-rc1`, "1.1.0", ...signing);
+    expect([promoted.exit, promoted.err]).toEqual([6, expect.stringContaining("INDEX_FOREIGN")]);
+    expect(await registry.findManifest(ref(`${repository}:1.1.0`))).toBeNull();
+  });
+
+  it("of a channel that a node saw is older than nothing under another channel", async () => {
+    await publish("1.0.0");
+    await publish("2.0.0");
+    const forward = ["--cache", file("channels"), "--no-downgrade"];
+    await move("latest", "2.0.0", null);
+    await move("stable", "1.0.0", null);
+    expect(await resolve("latest", ...forward)).toBe("2.0.0-a");
+    expect(await resolve("stable", ...forward)).toBe("1.0.0-a");
+    await moveTag(`${repository}:latest`, `${repository}:stable`);
+    expect(await resolve("latest", ...forward)).toBe("6 INDEX_FOREIGN");
+  });
+
   it("from the cache is judged by its tag too", async () => {
     await publish("1.0.0");
     await publish("2.0.0");

@@ -186,6 +186,17 @@ describe("a lock that is no lock", () => {
           { cpu: { march: "a", features: [], or: Array(16).fill({ march: "b", features: [] }) }, cuda: null },
           ".requires.cpu.or: expected at most 15 entries, found 16",
         ],
+        [
+          "requires",
+          { cpu: { march: "a", features: Array(513).fill("\n") }, cuda: null },
+          ".requires.cpu.features: expected at most 512 entries, found 513",
+        ],
+        [
+          "axes",
+          Object.fromEntries(Array.from({ length: 513 }, (_, at) => [`${at}`, "\n"])),
+          ".axes: expected at most 512 members, found 513",
+        ],
+        ["bases", Array(513).fill("\n"), ".bases: expected at most 512 entries, found 513"],
         ["measured", [], ".measured: expected an object, found a list"],
         ["measured", {}, ".measured.rules: expected a whole number from 0, found nothing"],
         ["measured", { rules: 1, cuda: null }, ".measured.cpu: expected an object, found nothing"],

@@ -19,7 +19,7 @@ describe.each(Object.entries(readers))("%s", (_, { read, texts }) => {
   });
 });
 
-describe("every reader in the source", () => {
+describe(`each of the ${foundReaders.length} readers found in the source`, () => {
   test.each(foundReaders)(
     "$name: what its expressions repeat takes no time",
     { timeout: 120_000 },

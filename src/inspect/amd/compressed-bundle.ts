@@ -18,6 +18,8 @@ const maxPlain = 256 * 2 ** 20;
 const maxRatio = 128;
 /** Those of empty kernels unpack to more: so many bytes are always allowed. */
 const freePlain = 16 * 2 ** 20;
+/** A try costs as much as so many bytes, also of a frame that is damaged. */
+const leastCost = 2 ** 16;
 
 interface Header {
   readonly bytes: number;
@@ -77,7 +79,7 @@ export function readCompressedBundle(
   if (plain > maxPlain || plain > freePlain + maxRatio * most || plain > budget.left)
     return refused(`would be ${plain} bytes, and is not read`);
   const packed = source.read(at + bytes, most);
-  budget.left -= plain;
+  budget.left -= Math.max(plain, leastCost);
   const found = u16(head, 6) === 0 ? inflateZlib(packed, plain) : inflateZstd(packed, plain);
   if (found === null) return refused("is damaged");
   return { bytes: total ?? bytes + found.used, plain: found.plain, damage: [] };

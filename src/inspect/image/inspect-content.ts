@@ -249,8 +249,11 @@ async function openEntries(path: string, source: ByteSource, opening: Opening, d
   for (const entry of entries) {
     const name = `${path}!/${entry.path}`;
     countName(opening, name);
-    if (entry.path.endsWith("/")) continue;
-    const inner = openZipEntry(source, entry);
+    // A folder's name may still have content.
+    if (entry.path.endsWith("/") && entry.compressedSize < holdsCodeFrom) continue;
+    const inner = openZipEntry(source, entry, (bytes) => {
+      if (bytes >= holdsCodeFrom) sink.unopened(name, `${bytes} bytes behind its compressed data`);
+    });
     if (inner === null)
       sink.unopened(name, entry.isEncrypted ? "encrypted" : "compressed in a way that is not read");
     else await innerContent(name, within(opening, inner), opening, depth);

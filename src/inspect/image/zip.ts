@@ -2,6 +2,7 @@
 
 import zlib from "node:zlib";
 import { type ByteSource, readExactly, withoutZeros } from "../byte-source.ts";
+import { holdsCodeFrom } from "../file-inspection.ts";
 import { u16, u32, u64 } from "../little-endian.ts";
 import { type Chunks, chunksOf } from "./chunks.ts";
 import { through } from "./decompress.ts";
@@ -15,6 +16,13 @@ export interface ZipEntry {
   /** The directory claims it. */
   readonly size: number;
   readonly headerAt: number;
+  /** Its record in the directory. */
+  readonly record: Area;
+}
+
+interface Area {
+  readonly at: number;
+  readonly size: number;
 }
 
 const maxEntries = 200_000;
@@ -29,8 +37,8 @@ export function isZip(head: Uint8Array): boolean {
 interface Directory {
   readonly at: number;
   readonly size: number;
-  /** Of the records behind the directory. */
-  readonly records: { readonly at: number; readonly size: number };
+  /** The records behind the directory. */
+  readonly records: Area;
   /** Bytes before the archive: the places that the directory names do not count them. */
   readonly shift: number;
 }
@@ -49,17 +57,18 @@ export function readZip(source: ByteSource): readonly ZipEntry[] | null {
   const entries: ZipEntry[] = [];
   for (let at = 0; at + 46 <= directory.length && u32(directory, at) === entryMark; ) {
     if (entries.length === maxEntries) return null;
-    const [nameLength, extraLength, commentLength] = [28, 30, 32].map((field) => u16(directory, at + field));
-    const end = at + 46 + (nameLength ?? 0);
-    const { headerAt, ...sizes } = sizesOf(directory, at, end, extraLength ?? 0);
+    const [extraLength, commentLength] = [u16(directory, at + 30), u16(directory, at + 32)];
+    const end = at + 46 + u16(directory, at + 28);
+    const { headerAt, ...sizes } = sizesOf(directory, at, end, extraLength);
     entries.push({
       path: Buffer.from(directory.subarray(at + 46, end)).toString("utf8"),
       method: u16(directory, at + 10),
       isEncrypted: (u16(directory, at + 8) & 1) === 1,
       ...sizes,
       headerAt: headerAt + place.shift,
+      record: { at: place.at + at, size: end - at + shortOnly(extraLength + commentLength) },
     });
-    at = end + (extraLength ?? 0) + (commentLength ?? 0);
+    at = end + extraLength + commentLength;
   }
   return entries;
 }
@@ -104,13 +113,14 @@ function largeRecord(source: ByteSource, recordAt: number): { size: number; at: 
 }
 
 /**
- * Bytes of the archive that its directory does not lead to, without zeros: entries that only their own headers name, data between entries, a
- * comment. Whoever reads the file by other means finds them.
+ * Bytes of the archive that its directory does not lead to, without zeros: entries that only their own headers name, data between entries and
+ * records, comments and extra fields that are long. Whoever reads the file by other means finds them.
  */
 export function unlistedBytes(source: ByteSource, entries: readonly ZipEntry[]): number {
   const directory = findDirectory(source);
   if (directory === null) return 0;
-  const areas = [...entries.map((entry) => placeOf(source, entry)), directory, directory.records];
+  const areas = entries.flatMap((entry) => [...placeOf(source, entry), entry.record]);
+  areas.push(directory.records);
   areas.sort((a, b) => a.at - b.at);
   let end = isZip(readExactly(source, 0, 4) ?? Buffer.alloc(4)) ? 0 : (areas[0]?.at ?? 0);
   let unlisted = 0;
@@ -121,12 +131,22 @@ export function unlistedBytes(source: ByteSource, entries: readonly ZipEntry[]):
   return unlisted;
 }
 
-/** An entry with its header, and with the sizes that a stream writes behind the data. */
-function placeOf(source: ByteSource, { headerAt, compressedSize }: ZipEntry): { at: number; size: number } {
+/** An entry's header, and its data with the sizes that a stream writes behind them. */
+function placeOf(source: ByteSource, { headerAt, compressedSize }: ZipEntry): readonly Area[] {
   const header = readExactly(source, headerAt, 30);
-  if (header === null || !isZip(header)) return { at: headerAt, size: 0 };
+  if (header === null || !isZip(header)) return [];
   const streamed = (u16(header, 6) & 8) === 0 ? 0 : 24;
-  return { at: headerAt, size: 30 + u16(header, 26) + u16(header, 28) + compressedSize + streamed };
+  const named = headerAt + 30 + u16(header, 26);
+  const extra = u16(header, 28);
+  return [
+    { at: headerAt, size: named - headerAt + shortOnly(extra) },
+    { at: named + extra, size: compressedSize + streamed },
+  ];
+}
+
+/** Each entry may have a short extra field and a comment: times, owners, sizes. */
+function shortOnly(length: number): number {
+  return length < holdsCodeFrom ? length : 0;
 }
 
 function sizesOf(directory: Uint8Array, at: number, extraAt: number, extraLength: number) {
@@ -146,8 +166,16 @@ function sizesOf(directory: Uint8Array, at: number, extraAt: number, extraLength
   return { size, compressedSize, headerAt };
 }
 
-/** null for an entry that is encrypted, compressed in another way, or not there. The stream throws zlib's errors. */
-export function openZipEntry(source: ByteSource, entry: ZipEntry): Chunks | null {
+/**
+ * null for an entry that is encrypted, compressed in another way, or not there. The stream throws zlib's errors.
+ *
+ * @param behind is told how many bytes of the entry stand behind the end of its compressed data
+ */
+export function openZipEntry(
+  source: ByteSource,
+  entry: ZipEntry,
+  behind: (bytes: number) => void,
+): Chunks | null {
   const header = readExactly(source, entry.headerAt, 30);
   if (header === null || u32(header, 0) !== 0x04034b50 || entry.isEncrypted) return null;
   const start = entry.headerAt + 30 + u16(header, 26) + u16(header, 28);
@@ -155,5 +183,11 @@ export function openZipEntry(source: ByteSource, entry: ZipEntry): Chunks | null
   const raw = chunksOf(source, start, entry.compressedSize);
   if (entry.method === 0) return raw;
   if (entry.method !== 8) return null;
-  return through(raw, zlib.createInflateRaw({ chunkSize: 2 ** 17 }), (error) => error);
+  return inflated(raw, entry.compressedSize, behind);
+}
+
+async function* inflated(raw: Chunks, size: number, behind: (bytes: number) => void): Chunks {
+  const stream = zlib.createInflateRaw({ chunkSize: 2 ** 17 });
+  yield* through(raw, stream, (error) => error);
+  behind(size - stream.bytesWritten);
 }

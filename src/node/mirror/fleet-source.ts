@@ -131,7 +131,8 @@ export function registryFleet(reference: ImageReference, options: RegistryFleetO
     if (only !== null && tag !== only) return Promise.resolve(null);
     const key = `${tag} ${authorization ?? ""}`;
     const last = known.get(key);
-    if (last !== undefined && options.now() - last.at < freshMs) return Promise.resolve(last.lock);
+    // A clock that was set back makes no answer fresh.
+    if (last !== undefined && Math.abs(options.now() - last.at) < freshMs) return Promise.resolve(last.lock);
     const answer = pending.get(key) ?? ask(key, tag, authorization).finally(() => pending.delete(key));
     pending.set(key, answer);
     return answer;

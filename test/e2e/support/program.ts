@@ -18,11 +18,14 @@ export interface RunOptions {
   readonly env: NodeJS.ProcessEnv;
   /** Called with every whole line of standard output, and the process. */
   readonly onLine?: (line: string, child: ChildProcess) => void;
+  /** Kills it without a word. */
+  readonly kill?: AbortSignal;
 }
 
 /** Runs `imgmatch` and answers what it printed; null as status when a signal ended it. */
-export function imgmatch(args: readonly string[], { cwd, env, onLine }: RunOptions): Promise<Ran> {
+export function imgmatch(args: readonly string[], { cwd, env, onLine, kill }: RunOptions): Promise<Ran> {
   const child = spawn(process.execPath, [cli, ...args], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+  kill?.addEventListener("abort", () => child.kill("SIGKILL"));
   let stdout = "";
   let stderr = "";
   let seen = 0;

@@ -7,6 +7,7 @@ import { makeBundle, makeCodeObject } from "../support/make-amd.ts";
 
 // Loaded when the counting has begun.
 const { findCode } = await import("../../../src/inspect/inspect-file.ts");
+const { readCompressedBundle } = await import("../../../src/inspect/amd/compressed-bundle.ts");
 
 /** Of the smallest bundle: `next` bytes behind its first id the table goes on, in the head that follows. */
 function bundleHead(id: string, next: number, { offset = 0, size = 0 } = {}): Buffer {
@@ -71,6 +72,17 @@ describe.each(Object.entries(units))("%s", (_, unit) => {
     expect(bytesRead(large)).toBeLessThan(16 * bytesRead(small));
     expect(bytesRead(large)).toBeLessThan(2 ** 22 + 64 * large.length);
   });
+});
+
+test("a damaged frame uses up what is allowed, however little it claims", () => {
+  const head = memorySource(compressedHead(1, 1000, 0));
+  const budget = { left: 2 ** 17 };
+  const tries = [1, 2, 3].map(() => readCompressedBundle(head, 0, budget)?.damage[0]);
+  expect(tries).toEqual(
+    ["is damaged", "is damaged", "would be 1000 bytes, and is not read"].map((why) =>
+      expect.stringMatching(`${why}$`),
+    ),
+  );
 });
 
 function bytesRead(bytes: Uint8Array): number {

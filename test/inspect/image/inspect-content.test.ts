@@ -46,10 +46,14 @@ const hidden = () => compile(loop(), [...shared, ...wide]);
 
 /** The output of a Python program that gets these bytes. */
 const python = (program: string, input: Uint8Array) =>
-  execFileSync("python3", ["-c", `import bz2,lzma,sys,io,zipfile\nb=sys.stdin.buffer.read()\n${program}`], {
-    input,
-    maxBuffer: 2 ** 28,
-  });
+  execFileSync(
+    "python3",
+    ["-c", `import bz2,lzma,sys,io,zipfile,zlib\nb=sys.stdin.buffer.read()\n${program}`],
+    {
+      input,
+      maxBuffer: 2 ** 28,
+    },
+  );
 /** The bytes in a zip archive that is written behind something, or that begins anew there. */
 const zipped = (lead: string, name: string, bytes: Uint8Array, method = 8) =>
   python(
@@ -130,6 +134,11 @@ describe("code for AVX-512 keeps its features", needs(whyNot), () => {
     ],
     ["a program", () => Buffer.concat([plain(), zipped("", "x.so", hidden())]), "/app!/x.so"],
     [
+      "a program, under a folder's name",
+      () => Buffer.concat([plain(), zipped("", "x/", hidden(), 0)]),
+      "/app!/x/",
+    ],
+    [
       "bytes of nobody's format",
       () => Buffer.concat([Buffer.alloc(100_000, "PK or not"), zipped("", "x.so", hidden())]),
       "/app!/x.so",
@@ -196,6 +205,36 @@ describe("code for AVX-512 keeps its features", needs(whyNot), () => {
       () =>
         python(
           'o=io.BytesIO()\nz=zipfile.ZipFile(o,"w")\nz.writestr("a.txt","text")\nz.comment=b[:65535]\nz.close()\nsys.stdout.buffer.write(o.getvalue())',
+          hidden(),
+        ),
+      /^\/app\.jar: \d+ bytes in a zip archive that its directory does not list$/,
+    ],
+    [
+      "an entry of a zip behind the end of its compressed data",
+      "app.whl",
+      () =>
+        python(
+          'o=io.BytesIO()\nz=zipfile.ZipFile(o,"w")\nc=zlib.compressobj(9,8,-15)\nz.writestr("a.txt",c.compress(b"text")+c.flush()+b)\nz.close()\ns=bytearray(o.getvalue())\ns[8]=s[s.rindex(b"PK\\x01\\x02")+10]=8\nsys.stdout.buffer.write(s)',
+          hidden(),
+        ),
+      /^\/app\.whl!\/a\.txt: \d+ bytes behind its compressed data$/,
+    ],
+    ...(["extra", "comment"] as const).map((field): [string, string, () => Buffer, RegExp] => [
+      `an entry's ${field} in a zip`,
+      "app.jar",
+      () =>
+        python(
+          `o=io.BytesIO()\nz=zipfile.ZipFile(o,"w")\ni=zipfile.ZipInfo("a.txt")\ni.${field}=(b"\\xfe\\xca\\x00\\xff"+b+bytes(65280))[:65284]\nz.writestr(i,"text")\nz.close()\nsys.stdout.buffer.write(o.getvalue())`,
+          hidden(),
+        ),
+      /^\/app\.jar: \d+ bytes in a zip archive that its directory does not list$/,
+    ]),
+    [
+      "a zip's directory behind its last record",
+      "app.jar",
+      () =>
+        python(
+          'o=io.BytesIO()\nz=zipfile.ZipFile(o,"w")\nz.writestr("a.txt","text")\nz.close()\ns=o.getvalue()\ne=s.rindex(b"PK\\x05\\x06")\nn=int.from_bytes(s[e+12:e+16],"little")+len(b)\nsys.stdout.buffer.write(s[:e]+b+s[e:e+12]+n.to_bytes(4,"little")+s[e+16:])',
           hidden(),
         ),
       /^\/app\.jar: \d+ bytes in a zip archive that its directory does not list$/,

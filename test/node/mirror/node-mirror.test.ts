@@ -484,7 +484,7 @@ describe("What is no request of a runtime on this node", () => {
     expect((await ask(port, path, how)).status).toBe(status);
   });
 
-  it("is counted: /metrics in the form of Prometheus, /healthz", async () => {
+  it("is counted: /metrics in the form of Prometheus, /healthz, without a name of an image", async () => {
     const file = join(makeFolder({ "lock.json": formatLock(lockOf({ v2: image() })) }), "lock.json");
     const { port } = await start({ lock: file });
     await ask(port, "/v2/team/other/manifests/1.0");
@@ -493,5 +493,6 @@ describe("What is no request of a runtime on this node", () => {
     expect(headers["content-type"]).toMatch(/^text\/plain; version=0\.0\.4/);
     expect(body).toContain('imgmatch_mirror_requests_total{outcome="not-served",status="404"} 1\n');
     expect(body).toContain('imgmatch_mirror_request_duration_seconds_bucket{le="+Inf"} 2\n');
+    expect(body).not.toMatch(/team|app|registry|sha256|1\.0/);
   });
 });

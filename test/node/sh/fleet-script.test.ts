@@ -3,6 +3,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -154,6 +155,21 @@ test("a shell's options and a caller's IFS change no answer", needs(whyNoDialect
     for (const IFS of ["/", "0123456789abcdef.:", ""])
       expect(answerOf(dialect.shell, { IFS }), `${dialect.name} IFS=${IFS}`).toEqual(plain);
   }
+});
+
+test("scripts that run at once write nothing, and answer alike", needs(whyNoDialect(dialects)), async () => {
+  const script = await write("at-once.sh", fleetOf(3));
+  const empty = mkdtempSync(join(folder, "empty-"));
+  const together = `for each in 1 2 3 4 5 6 7 8; do sh ${script} & done; wait`;
+  const { stdout } = spawnSync("sh", ["-c", together], {
+    cwd: empty,
+    env: { PATH: process.env.PATH, TMPDIR: empty, HOME: empty },
+    encoding: "utf8",
+  });
+  const lines = stdout.trimEnd().split("\n");
+  expect(lines).toHaveLength(8);
+  expect(new Set(lines).size).toBe(1);
+  expect(readdirSync(empty)).toEqual([]);
 });
 
 describe("a hostile lock", () => {

@@ -51,6 +51,15 @@ describe("hostile names in a browser", needs(whyNoChromium), () => {
       }, cell);
       await page.getByRole("dialog").getByText("it fits").waitFor();
     }
+    // The page's own script listens without attributes: a text that became a handler or an address of a script would be here.
+    const handlers = await page.evaluate(() =>
+      [...document.querySelectorAll("*")].flatMap((element) =>
+        [...element.attributes]
+          .filter(({ name, value }) => name.startsWith("on") || /^\s*javascript:/i.test(value))
+          .map(({ name, value }) => `${name}=${value}`),
+      ),
+    );
+    expect(handlers).toEqual([]);
     expect(await page.evaluate(() => "broken" in window)).toBe(false);
     expect(await page.locator("main img, main script, main iframe, main object").count()).toBe(0);
     expect(complaints).toEqual([]);
