@@ -90,7 +90,7 @@ function commandBuild(job: Job, flags: string, folder: string, contexts: Context
   return buildsOf(job, {
     context: posix.join(folder, context),
     file: file && posix.join(folder, file),
-    ...{ platforms, target, args, settings, contexts: named, folder },
+    ...{ platforms, target, ...args, settings, contexts: named, folder },
     // As a shell writes them.
     left: left.map((text) => text.replace(/\$\{\{ env\.(\w+) \}\}/g, "$$$1")),
   });

@@ -23,6 +23,7 @@ import { readDefinition } from "./read-definition.ts";
 import type { RowsOptions } from "./read-rows.ts";
 import { argumentsOf, readDockerfile } from "./reading.ts";
 import type { DerivedMatrix } from "./settle-columns.ts";
+import { notKnown } from "./workflow-builds.ts";
 
 export interface InitFromDefinition {
   readonly written: readonly string[];
@@ -215,12 +216,12 @@ function unlike(name: string, difference: Difference): ComparedBuild {
 const width = 140;
 
 function definitionText(matrix: DerivedMatrix, { files, name, registry }: DefinitionOptions): string {
-  const { template, context, contexts, target, args = {}, axes, values, exclude } = matrix;
+  const { template, context, contexts, target, runner, args = {}, axes, values, exclude } = matrix;
   const given = {
     name,
     version: "0.1.0",
     registry,
-    ...{ template, context, contexts, target },
+    ...{ template, context, contexts, target, runner },
     ...(Object.keys(args).length > 0 && { args }),
     axes,
     ...(Object.keys(values).length > 0 && { values }),
@@ -251,24 +252,58 @@ function normalBuilds(
   dockerfileOf: DockerfileOf,
 ): { readonly builds: readonly OriginalBuild[]; readonly notes: readonly string[] } {
   const unused: { readonly name: string; readonly file: string }[] = [];
+  const ofWorkflow = workflowArguments(all, dockerfileOf);
   const targets = new Set(all.map(({ dockerfile, target }) => `${dockerfile}\n${target}`));
   const builds = all.map((build) => {
     const { dockerfile: file, args, target } = build;
     const { defaults, instructions } = dockerfileOf(file);
     const isUsed = (name: string) => defaults.has(name) || isPredefined(name);
-    for (const name of Object.keys(args)) if (!isUsed(name)) unused.push({ name, file });
+    for (const name of Object.keys({ ...args, ...build.ofWorkflow }))
+      if (!isUsed(name)) unused.push({ name, file });
+    const run = Object.entries(build.ofWorkflow).filter(([name]) => isUsed(name));
+    const unknown = run.filter(([name]) => !ofWorkflow.has(name));
+    const taken = run.filter(([name]) => ofWorkflow.has(name));
     const last = readStages(instructions).at(-1)?.name ?? null;
     // A build without target is one of the last stage, which other builds may name.
     const isNamed = targets.has(`${file}\n${last}`);
     return {
       ...build,
       target: target ?? (isNamed ? last : null),
-      args: Object.fromEntries(Object.entries(args).filter(([name]) => isUsed(name))),
+      left: [...build.left, ...unknown.map(([name, text]) => notKnown(`args.${name}`, text))],
+      args: Object.fromEntries([
+        ...Object.entries(args).filter(([name]) => isUsed(name)),
+        ...taken.map(([name]) => [name, defaults.get(name) ?? ""]),
+      ]),
     };
   });
   const notes = [...groupBy(unused, ({ name, file }) => `${file} has no ARG ${name}`)].map(
     ([what, own]) =>
       `${what}: the argument of ${count(own.length, "build")} reaches no image, and is left out`,
   );
-  return { builds, notes };
+  const given = [...ofWorkflow].map(
+    ([name, text]) =>
+      `${name} is ${text}: give each run's value with imgmatch build --build-arg ${name}=VALUE`,
+  );
+  return { builds, notes: [...notes, ...given] };
+}
+
+/** Arguments that `imgmatch build --build-arg` can give all cells: of one text in all builds that take them, and that choose no base. */
+function workflowArguments(
+  builds: readonly OriginalBuild[],
+  dockerfileOf: DockerfileOf,
+): ReadonlyMap<string, string> {
+  const names = new Set(builds.flatMap(({ ofWorkflow }) => Object.keys(ofWorkflow)));
+  const found = [...names].flatMap((name): (readonly [string, string])[] => {
+    const takers = builds.filter(({ dockerfile }) => dockerfileOf(dockerfile).defaults.has(name));
+    const texts = new Set(takers.map(({ ofWorkflow }) => ofWorkflow[name]));
+    const [text] = texts;
+    const isInBase = takers.some(({ dockerfile }) =>
+      dockerfileOf(dockerfile).instructions.instructions.some(
+        ({ keyword, text: line }) =>
+          /^(FROM|ARG)$/.test(keyword) && new RegExp(`\\$\\{?${name}\\b`).test(line),
+      ),
+    );
+    return texts.size === 1 && text !== undefined && !isInBase ? [[name, text]] : [];
+  });
+  return new Map(found);
 }

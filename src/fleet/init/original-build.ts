@@ -14,6 +14,10 @@ export interface OriginalBuild {
   /** null for the builder's own platform. */
   readonly platform: string | null;
   readonly args: Readonly<Record<string, string>>;
+  /** Arguments that have one value in the whole run of a workflow, by their expressions: `${{ github.sha }}`. */
+  readonly ofWorkflow: Readonly<Record<string, string>>;
+  /** The labels of the machine that builds it; empty if none are known. */
+  readonly runner: readonly string[];
   /** Parts that no matrix can express, or that are unknown before the workflow runs. */
   readonly left: readonly string[];
   /** Names of settings that belong to a run of the build, and to no matrix: `secret`. */

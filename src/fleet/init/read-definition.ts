@@ -222,6 +222,7 @@ function buildsOf([name, target]: readonly [string, BakeTarget]): readonly Origi
       Object.entries(args).flatMap(([key, value]) => (value === null ? [] : [[key, value]])),
     ),
     ofRun,
+    ...{ ofWorkflow: {}, runner: [] },
     contexts: named.contexts,
     left: [...named.left, ...left],
   }));

@@ -106,7 +106,7 @@ function rowBuilds(
   return buildsOf(
     { name, ...runnerOf(rawOf("runs-on"), { matrix: {}, env: {}, inputs: null }) },
     {
-      ...{ args, file, left, contexts: "", settings: [] },
+      ...{ args, file, left, contexts: "", settings: [], ofWorkflow: {} },
       context: posix.normalize(read("context") ?? "."),
       platforms: read("platforms") ?? "",
       target: read("target") ?? "",

@@ -98,7 +98,12 @@ async function jobBuilds(
   const own = { name, ...runnerOf(job["runs-on"], contexts) };
   const variables = [workflow.env, job.env].flatMap((env) => Object.keys(fieldsOf(env)));
   const place = { contexts: withoutWritten(contexts, steps), folder, variables };
-  return await stepsBuilds(own, steps, place, reading);
+  const builds = await stepsBuilds(own, steps, place, reading);
+  if (builds.length > 0 && own.runner.length === 0 && own.runsOn !== "")
+    reading.notes.push(
+      `job ${name}: runs-on ${own.runsOn} is not known before a run, so the matrix has no runner for it`,
+    );
+  return builds;
 }
 
 /** Variables that a step writes for later steps: a job's own value may not be theirs. */
@@ -136,7 +141,8 @@ export function runnerOf(runsOn: unknown, contexts: Contexts): Omit<Job, "name">
   );
   return {
     platform: runnerPlatform(all.map(({ known }) => known)),
-    runner: all.map(({ written }) => written).join(", "),
+    runsOn: all.map(({ written }) => written).join(", "),
+    runner: all.some(({ known }) => known === "") ? [] : all.map(({ known }) => known),
   };
 }
 
