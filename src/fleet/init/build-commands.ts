@@ -76,7 +76,7 @@ function commandBuild(job: Job, flags: string, folder: string, contexts: Context
     if (flag === "") context = known(word);
     else {
       const value = inline ?? (flagsWithoutValue.test(word) ? "true" : (words[++at] ?? ""));
-      if (flagsThatAreRead.test(flag)) options[flag] = [...(options[flag] ?? []), value];
+      if (flagsThatAreRead.test(flag)) (options[flag] ??= []).push(value);
       else settings.push([flag.replace(/^--?/, ""), value]);
     }
   }

@@ -1,6 +1,7 @@
 /** `imgmatch init --from` a bake file or a workflow: writes the matrix of its builds, and compares each build with its cell. */
 
 import { basename, join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { Document, isMap, isScalar, isSeq, visit } from "yaml";
 import { ImgmatchError, type Problem, usageError } from "../../errors.ts";
 import { marchPlatforms } from "../../hardware/march-platforms.ts";
@@ -18,7 +19,7 @@ import { type DockerfileOf, type OriginalDockerfile, toldOf } from "./build-hard
 import { type ComparedBuild, compareBuilds, type Difference } from "./compare-builds.ts";
 import { deriveMatrix } from "./derive-matrix.ts";
 import { matrixFile, refuseExisting } from "./new-fleet.ts";
-import type { OriginalBuild } from "./original-build.ts";
+import { checkCount, type OriginalBuild } from "./original-build.ts";
 import { readDefinition } from "./read-definition.ts";
 import type { RowsOptions } from "./read-rows.ts";
 import { argumentsOf, readDockerfile } from "./reading.ts";
@@ -43,9 +44,6 @@ interface DefinitionOptions {
   readonly rows?: RowsOptions | undefined;
 }
 
-/** Each build is compared with each cell. The largest real definition that we know has 457. */
-const mostBuilds = 2_000;
-
 /** Writes the matrix even if a build differs. Throws `FILE_EXISTS`, `USAGE` for files without builds, and the errors of `readDefinition`. */
 export async function initFromDefinition(
   folder: string,
@@ -54,11 +52,7 @@ export async function initFromDefinition(
   const { files, env, signal, rows } = options;
   refuseExisting(folder, [matrixFile]);
   const { builds: all, notes } = await readDefinition(files, { folder, env, signal, rows });
-  if (all.length > mostBuilds)
-    throw usageError(
-      `${files.join(", ")} has ${all.length} builds, and init compares ${mostBuilds} at most`,
-      "write the matrix by hand: its axes are those of the definition",
-    );
+  checkCount(files.join(", "), all.length);
   const dockerfileOf = await readDockerfiles(folder, all);
   const normal = normalBuilds(all, dockerfileOf);
   const path = join(folder, matrixFile);
@@ -85,6 +79,7 @@ export async function initFromDefinition(
       "name a bake or compose file, or a workflow whose jobs use docker/build-push-action or docker build",
     );
   const best = await attemptOf(builds);
+  await heedInterrupt(signal);
   await writeFileAtomic(path, best.yaml, folder);
   return {
     written: [matrixFile],
@@ -92,6 +87,12 @@ export async function initFromDefinition(
     notes: [...notes, ...normal.notes, ...best.notes, ...runNotes(builds), ...twinNotes(best.builds)],
     problems: best.problems,
   };
+}
+
+/** Lets Ctrl-C through between two computations. */
+async function heedInterrupt(signal: AbortSignal | undefined): Promise<void> {
+  await setImmediate();
+  signal?.throwIfAborted();
 }
 
 interface Attempt {
@@ -111,6 +112,7 @@ async function bestAttempt(
   },
 ): Promise<Attempt> {
   const { path, dockerfileOf, options } = given;
+  await heedInterrupt(options.signal);
   const attempts = await Promise.all(
     [true, false].map(async (templates): Promise<Attempt> => {
       const derived = (forFile: boolean) => deriveMatrix(builds, { dockerfileOf, templates, forFile });
@@ -246,20 +248,25 @@ function definitionText(matrix: DerivedMatrix, { files, name, registry }: Defini
   return document.toString({ lineWidth: 0, flowCollectionPadding: true });
 }
 
+/** More names of unused arguments are counted. */
+const mostNames = 20;
+
 /** Docker warns of an argument that no `ARG` takes, and builds the same image. */
 function normalBuilds(
   all: readonly OriginalBuild[],
   dockerfileOf: DockerfileOf,
 ): { readonly builds: readonly OriginalBuild[]; readonly notes: readonly string[] } {
-  const unused: { readonly name: string; readonly file: string }[] = [];
+  const unused = new Map<string, { readonly names: Set<string>; builds: number }>();
   const ofWorkflow = workflowArguments(all, dockerfileOf);
   const targets = new Set(all.map(({ dockerfile, target }) => `${dockerfile}\n${target}`));
   const builds = all.map((build) => {
     const { dockerfile: file, args, target } = build;
     const { defaults, instructions } = dockerfileOf(file);
     const isUsed = (name: string) => defaults.has(name) || isPredefined(name);
-    for (const name of Object.keys({ ...args, ...build.ofWorkflow }))
-      if (!isUsed(name)) unused.push({ name, file });
+    const left = Object.keys({ ...args, ...build.ofWorkflow }).filter((name) => !isUsed(name));
+    const ofFile = remember(unused, file, () => ({ names: new Set<string>(), builds: 0 }));
+    for (const name of left) ofFile.names.add(name);
+    if (left.length > 0) ofFile.builds += 1;
     const run = Object.entries(build.ofWorkflow).filter(([name]) => isUsed(name));
     const unknown = run.filter(([name]) => !ofWorkflow.has(name));
     const taken = run.filter(([name]) => ofWorkflow.has(name));
@@ -276,10 +283,14 @@ function normalBuilds(
       ]),
     };
   });
-  const notes = [...groupBy(unused, ({ name, file }) => `${file} has no ARG ${name}`)].map(
-    ([what, own]) =>
-      `${what}: the argument of ${count(own.length, "build")} reaches no image, and is left out`,
-  );
+  const notes = [...unused].flatMap(([file, { names, builds: own }]) => {
+    if (own === 0) return [];
+    const few = [...names].slice(0, mostNames).join(", ");
+    const more = names.size > mostNames ? ` and ${names.size - mostNames} more` : "";
+    return [
+      `${file} has no ARG ${few}${more}: ${names.size > 1 ? "these arguments" : "the argument"} of ${count(own, "build")} ${names.size > 1 ? "reach no image, and are" : "reaches no image, and is"} left out`,
+    ];
+  });
   const given = [...ofWorkflow].map(
     ([name, text]) =>
       `${name} is ${text}: give each run's value with imgmatch build --build-arg ${name}=VALUE`,

@@ -134,11 +134,11 @@ async function calledBuilds(
 export function runnerOf(runsOn: unknown, contexts: Contexts): Omit<Job, "name"> {
   const value = settled(runsOn, contexts);
   const labels = typeof value === "object" && value !== null && "labels" in value ? value.labels : value;
-  const all = (Array.isArray(labels) ? labels : [labels ?? ""]).map((each) =>
-    typeof each === "symbol"
-      ? { known: "", written: each.description }
-      : { known: String(each), written: each },
-  );
+  const all = (Array.isArray(labels) ? labels : [labels ?? ""]).map((each) => {
+    if (typeof each === "symbol") return { known: "", written: each.description };
+    const known = typeof each === "object" ? JSON.stringify(each) : String(each);
+    return { known, written: known };
+  });
   return {
     platform: runnerPlatform(all.map(({ known }) => known)),
     runsOn: all.map(({ written }) => written).join(", "),

@@ -1,6 +1,6 @@
 /** `init --from` a bake file or a workflow: each build of it is a cell, argument by argument, or the answer says why not. */
 
-import { chmodSync, readFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
@@ -173,6 +173,23 @@ describe("a docker command that goes wrong", () => {
     });
   });
 
+  test("that hangs ends with the signal", async () => {
+    const bin = makeFolder({ docker: `#!/bin/sh\n[ "$2" = version ] && exit 0\nexec sleep 600\n` });
+    chmodSync(join(bin, "docker"), 0o755);
+    const folder = makeFolder({ "docker-bake.hcl": "" });
+    const interrupt = new AbortController();
+    const answer = initFromDefinition(folder, {
+      files: ["docker-bake.hcl"],
+      name: "app",
+      registry: "localhost:5000",
+      env: { PATH: `${bin}:/usr/bin:/bin` },
+      signal: interrupt.signal,
+    });
+    setTimeout(() => interrupt.abort(), 200);
+    await expect(answer).rejects.toThrow();
+    expect(existsSync(join(folder, "matrix.yaml"))).toBe(false);
+  });
+
   test("and prints something else is refused", async () => {
     await expect(askedWith("echo hello")).rejects.toMatchObject({
       problems: [{ code: "ENGINE_FAILED", message: "docker buildx bake --print: prints no targets" }],
@@ -293,6 +310,22 @@ jobs:
     };
     const { differ, notes } = await taken(files, "w.yml");
     expect([differ.length, notes.filter((note) => note.includes("--build-arg"))]).toEqual([1, []]);
+  });
+
+  test("with 60,000 arguments in a line is read, and writes nothing after an interrupt", async () => {
+    const line = Array.from({ length: 60_000 }, (_, index) => `--build-arg X${index}=1`).join(" ");
+    const workflow = `on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n      - run: docker build ${line} .\n`;
+    const files = { "w.yml": workflow, Dockerfile: "FROM a\n" };
+    const { differ, notes } = await taken(files, "w.yml");
+    expect([differ, notes.length]).toEqual([[], 1]);
+    expect(notes[0]).toContain("X18, X19 and 59980 more: these arguments of 1 build reach no image");
+    const folder = makeFolder(files);
+    const interrupted = initFromDefinition(folder, {
+      ...{ files: ["w.yml"], name: "app", registry: "localhost:5000", env: nodeOnly },
+      signal: AbortSignal.abort(),
+    });
+    await expect(interrupted).rejects.toThrow();
+    expect(existsSync(join(folder, "matrix.yaml"))).toBe(false);
   });
 
   test("has the runner of each machine, and names one that only a run knows", async () => {
