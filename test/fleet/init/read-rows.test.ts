@@ -97,7 +97,8 @@ describe("a list of builds", () => {
     expect(out).toMatch(/^differs +row parts .* 12\.8\.0_all_/m);
     expect(out).toMatch(/^differs +row none nvidia.* 13\.0\.0_all_/m);
     expect(out).toContain("accelerator: KIND=cublas speaks of one, and no text tells its toolkit");
-    expect(out).toContain("accelerator: BASE=team/base:1-cuda1281 speaks of one");
+    expect(out).toMatch(/^differs +row none team\/base:1-cuda1281 +12\.8\.1_all_/m);
+    expect(out).toContain("accelerator: BASE=team/base:2-cu130 speaks of one");
     expect(out).toContain("accelerator: KIND=rocm7 speaks of one");
   });
 
