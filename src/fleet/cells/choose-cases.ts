@@ -3,10 +3,11 @@
 import type { Problem } from "../../errors.ts";
 import { remember } from "../../io/collections.ts";
 import type { Case, ComputeValue, Matrix, NamedValue } from "../matrix/matrix.ts";
-import { allValues } from "../matrix/values.ts";
+import { type Matchable, meets } from "../matrix/meets.ts";
 import { splitKey } from "../matrix/settings.ts";
+import { allValues } from "../matrix/values.ts";
 import { oncePer } from "./once-per.ts";
-import { formatPatterns, type Matchable, meets } from "./select.ts";
+import { formatPatterns } from "./select.ts";
 
 export interface ChosenCases {
   readonly compute: ComputeValue | null;

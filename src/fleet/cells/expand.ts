@@ -4,6 +4,7 @@ import { ImgmatchError, type Place, type Problem, throwProblems } from "../../er
 import { marchPlatform } from "../../hardware/cpu-marches.ts";
 import { remember } from "../../io/collections.ts";
 import type { AccelValue, Axis, AxisValue, ComputeValue, Exclusion, Matrix } from "../matrix/matrix.ts";
+import { meets } from "../matrix/meets.ts";
 import { vendorOf } from "../matrix/values.ts";
 import { type Cell, type CellValues, dockerfilePath } from "./cell.ts";
 import { conflictsIn } from "./cell-settings.ts";
@@ -11,7 +12,7 @@ import { unusedCases } from "./choose-cases.ts";
 import { groupProblems } from "./groups.ts";
 import { whyImpossible } from "./impossible.ts";
 import { makeCell } from "./make-cell.ts";
-import { formatPatterns, meets } from "./select.ts";
+import { formatPatterns } from "./select.ts";
 import { compileTag, tagProblems } from "./tag.ts";
 
 /** A cell and, if it is not built, the reason. */

@@ -1,19 +1,12 @@
 /** Selects cells and images by `--only cuda=none,march=x86-64-*`. */
 
 import { ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
+import { suggest } from "../../io/suggest.ts";
 import { isAdopted, namesOf } from "../../lock/adopted-lock.ts";
 import type { Lock } from "../../lock/lock.ts";
-import { matchesGlob } from "../../io/glob.ts";
-import { suggest } from "../../io/suggest.ts";
-import { readPlatform } from "../../hardware/march-platforms.ts";
-import type { AxisPatterns, AxisValue } from "../matrix/matrix.ts";
-import { listOf, splitKey } from "../matrix/settings.ts";
-import { otherNames } from "../matrix/values.ts";
+import type { AxisPatterns } from "../matrix/matrix.ts";
+import { matchesAxis, matchesLabel, spelled } from "../matrix/meets.ts";
 import type { Cell } from "./cell.ts";
-import { oncePer } from "./once-per.ts";
-
-/** The part of a cell that patterns are compared with. Its compute capabilities count by the label in `axes`. */
-export type Matchable = Pick<Cell, "axes" | "platform" | "values">;
 
 /** Axis → patterns of which one must match; all axes must match. */
 export type Selection = Readonly<Record<string, readonly string[]>> | { readonly cell: string };
@@ -157,57 +150,9 @@ function isSelected(cell: Cell, selections: readonly Selection[]): boolean {
   );
 }
 
-/**
- * Compares patterns with a cell's label on an axis, and with the value's own name: `sapphirerapids` also meets
- * `{ march: sapphirerapids, without: [waitpkg] }`. `platform` counts as an axis.
- */
-function matchesAxis(cell: Matchable, axis: string, patterns: readonly string[]): boolean {
-  const names = namesOn(cell, axis);
-  return patterns.some((pattern) => names.some((name) => matchesLabel(spelled(axis, pattern), name)));
-}
-
-/** `amd64` as a platform means `linux/amd64`. */
-function spelled(axis: string, pattern: string): string {
-  return axis === "platform" ? (readPlatform(pattern) ?? pattern) : pattern;
-}
-
-/** True if every axis that `match` names matches. */
-export function meets(cell: Matchable, match: AxisPatterns): boolean {
-  return Object.entries(match).every(
-    ([axis, { patterns, not }]) => matchesAxis(cell, axis, patterns) !== not,
-  );
-}
-
 /** For messages. */
 export function formatPatterns(match: AxisPatterns): string {
   return Object.entries(match)
     .map(([axis, { patterns, not }]) => `${axis}${not ? "!" : ""}=${patterns.join("|")}`)
     .join(", ");
-}
-
-/** @param name an axis, or `axis.key` for a key that its values bring */
-function namesOn(cell: Matchable, name: string): readonly string[] {
-  if (name === "platform") return [cell.platform];
-  const [axis, key] = splitKey(name);
-  const value = cell.values[axis] ?? null;
-  if (key !== undefined) return listOf(value?.data[key] ?? []);
-  return [cell.axes[axis] ?? "", ...(value === null ? [] : otherNamesOf(value))];
-}
-
-const otherNamesOf = oncePer((value: AxisValue) =>
-  otherNames(value).filter((name) => value.labelsOfAxis?.has(name) !== true),
-);
-
-/**
- * True for the label itself, for a glob with `*`, and for the leading parts of a version (`9.2` meets `9.2.148`,
- * not `9.20`; `rocm-7` meets `rocm-7.2`).
- */
-export function matchesLabel(pattern: string, label: string): boolean {
-  if (pattern === label) return true;
-  if (pattern.includes("*")) return matchesGlob(pattern, label);
-  return (
-    /^([a-z]+-)?\d+(\.\d+)*$/.test(pattern) &&
-    /^([a-z]+-)?\d+(\.\d+)+$/.test(label) &&
-    label.startsWith(`${pattern}.`)
-  );
 }

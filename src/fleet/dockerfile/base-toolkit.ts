@@ -12,13 +12,15 @@ export interface BaseToolkit {
 }
 
 /**
- * Capture the version in a reference, or an empty text where the name of an image of the vendor has none. Sources:
+ * Capture the version in a reference, or its parts, or an empty text where the name of an image of the vendor has none. Sources:
  * hub.docker.com/r/nvidia/cuda, hub.docker.com/u/rocm, hub.docker.com/r/pytorch/pytorch, catalog.ngc.nvidia.com ("Frameworks")
  */
 const patterns: Readonly<Record<GpuVendor, readonly RegExp[]>> = {
   nvidia: [
     /(?:^|\/)cuda:v?(\d+\.\d+(?:\.\d+)?)/,
     /:(?:[^\s:]*[-_.])?cuda-?(\d+\.\d+(?:\.\d+)?)/,
+    // cuda1281 and cu1281 are 12.8.1. PyTorch's cu128 tells of wheels, which need no such base.
+    /:(?:[^\s:]*[-_.])?(?:cuda-?(?=\d{3,4}(?!\w))|cu(?=\d{4}(?!\w)))(\d\d)(\d)(\d?)/,
     /(?:^|\/)nvidia\/(?:cuda|pytorch|tensorflow|tensorrt|tritonserver)(?=[:@]|$)()/,
   ],
   amd: [
@@ -38,7 +40,7 @@ export function readBaseToolkit(ref: string): BaseToolkit | null {
   for (const vendor of gpuVendors) {
     for (const pattern of patterns[vendor]) {
       const found = pattern.exec(ref);
-      if (found !== null) return { vendor, version: found[1] || null };
+      if (found !== null) return { vendor, version: found.slice(1).filter(Boolean).join(".") || null };
     }
   }
   return null;

@@ -1,6 +1,7 @@
 /** Finds `docker build` and its like in the scripts of a workflow. Pure. */
 
 import { posix } from "node:path";
+import { remember } from "../../io/collections.ts";
 import { splitWords, unquoted } from "../dockerfile/instructions.ts";
 import type { OriginalBuild } from "./original-build.ts";
 import { argumentsIn, buildsOf, type Job, notKnown } from "./workflow-builds.ts";
@@ -66,7 +67,7 @@ function commandBuild(job: Job, flags: string, folder: string, contexts: Context
     if (value === undefined || /\$[({]/.test(value)) left.push(notKnown("docker build", text));
     return value ?? "";
   };
-  const options: Record<string, string[]> = {};
+  const options = new Map<string, string[]>();
   const settings: (readonly [string, string])[] = [];
   let context = ".";
   for (let at = 0; at < words.length; at++) {
@@ -76,21 +77,21 @@ function commandBuild(job: Job, flags: string, folder: string, contexts: Context
     if (flag === "") context = known(word);
     else {
       const value = inline ?? (flagsWithoutValue.test(word) ? "true" : (words[++at] ?? ""));
-      if (flagsThatAreRead.test(flag)) options[flag] = [...(options[flag] ?? []), value];
+      if (flagsThatAreRead.test(flag)) remember(options, flag, () => []).push(value);
       else settings.push([flag.replace(/^--?/, ""), value]);
     }
   }
   const one = (...names: readonly string[]) =>
-    known(names.flatMap((name) => options[name] ?? []).at(-1) ?? "");
+    known(names.flatMap((name) => options.get(name) ?? []).at(-1) ?? "");
   const file = one("-f", "--file");
-  const given = (options["--build-arg"] ?? []).map((each) => expandedArgument(each, contexts));
+  const given = (options.get("--build-arg") ?? []).map((each) => expandedArgument(each, contexts));
   const args = argumentsIn(given.join("\n"), contexts, left);
-  const named = (options["--build-context"] ?? []).map(known).join("\n");
+  const named = (options.get("--build-context") ?? []).map(known).join("\n");
   const [platforms, target] = [one("--platform"), one("--target")];
   return buildsOf(job, {
     context: posix.join(folder, context),
     file: file && posix.join(folder, file),
-    ...{ platforms, target, args, settings, contexts: named, folder },
+    ...{ platforms, target, ...args, settings, contexts: named, folder },
     // As a shell writes them.
     left: left.map((text) => text.replace(/\$\{\{ env\.(\w+) \}\}/g, "$$$1")),
   });

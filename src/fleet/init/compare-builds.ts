@@ -4,8 +4,8 @@ import { sidesOf } from "../../lock/requirement.ts";
 import type { Cell } from "../cells/cell.ts";
 import { formatToolkit } from "../dockerfile/base-toolkit.ts";
 import type { AccelValue } from "../matrix/matrix.ts";
-import { contextOf } from "../template/settle-cells.ts";
 import { checkedCells, type Fleet, openFleet } from "../open/open-fleet.ts";
+import { contextOf } from "../template/settle-cells.ts";
 import { type DockerfileOf, type Told, toldOf } from "./build-hardware.ts";
 import type { Defaults } from "./gpu-targets.ts";
 import type { OriginalBuild } from "./original-build.ts";
@@ -27,7 +27,7 @@ export interface Difference {
 }
 
 /** The arguments of `docker build`, and what hosts are told of the image. */
-interface Compared extends Omit<OriginalBuild, "name" | "left" | "ofRun"> {
+interface Compared extends Omit<OriginalBuild, "name" | "left" | "ofRun" | "ofWorkflow" | "runner"> {
   readonly accelerator: string | null;
   /** Sorted GPU code. */
   readonly targets: string;

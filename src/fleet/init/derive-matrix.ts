@@ -1,5 +1,7 @@
 /** Derives a matrix from original builds: its axes, settings and exclusions. Pure. */
 
+import { posix } from "node:path";
+import { gpuAxes } from "../matrix/gpu-axes.ts";
 import {
   type BuildHardware,
   type DockerfileOf,
@@ -7,9 +9,8 @@ import {
   toolkitArgument,
   usualPlatform,
 } from "./build-hardware.ts";
+import { type Column, chooseAxes, type Factor, factorOf, factorsOf } from "./columns.ts";
 import { type Defaults, gpuArgument } from "./gpu-targets.ts";
-import { gpuAxes } from "../matrix/gpu-axes.ts";
-import { chooseAxes, type Column, type Factor, factorOf, factorsOf } from "./columns.ts";
 import type { OriginalBuild } from "./original-build.ts";
 import {
   type Axis,
@@ -19,7 +20,6 @@ import {
   settleColumns,
   unknownTargets,
 } from "./settle-columns.ts";
-import { posix } from "node:path";
 
 interface DeriveOptions {
   readonly dockerfileOf: DockerfileOf;
@@ -48,7 +48,9 @@ export function deriveMatrix(
     dockerfileOf(builds[0]?.dockerfile ?? "").defaults,
     templates,
   );
-  const settled = columns.filter(({ name }) => !Object.hasOwn(given, argumentOf(name) ?? name));
+  const settled = [...columns, runnerColumn(builds)].filter(
+    ({ name }) => !Object.hasOwn(given, argumentOf(name) ?? name),
+  );
   return {
     matrix: settleColumns(settled, axes, computeColumn(hardware, forFile), given),
     notes: hardware.notes,
@@ -79,6 +81,14 @@ function columnsOf(builds: readonly OriginalBuild[]): readonly Column[] {
     column("contexts", ({ contexts }) => textOfContexts(contexts)),
     ...names.map((name) => column(`arg:${name}`, ({ args }) => args[name] ?? null)),
   ];
+}
+
+/** The machine is no axis: builds of one image need only one. */
+function runnerColumn(builds: readonly OriginalBuild[]): Column {
+  return {
+    name: "runner",
+    cells: builds.map(({ runner }) => (runner.length === 0 ? null : JSON.stringify(runner))),
+  };
 }
 
 /** As JSON; null for none. */
@@ -161,9 +171,9 @@ function givenArguments(
     else if (template !== null) given[argument] = template;
   }
   // The cuda axis sets the Dockerfile's argument, even if the definition leaves it at its default.
-  const left = [...defaults.keys()].find((name) => toolkitArgument.test(name));
-  if (left !== undefined && !names.has(left) && toolkits.every((each) => each !== null))
-    given[left] = "{{cuda.toolkit}}";
+  for (const [name, text] of defaults)
+    if (toolkitArgument.test(name) && !names.has(name) && toolkits.every((each) => each === text))
+      given[name] = "{{cuda.toolkit}}";
   return given;
 }
 

@@ -1,8 +1,8 @@
 /** Finds the GPU targets that a build names: in arguments, their defaults, ENV, and flags of compilers in RUN. Pure. */
 
 import { parseAmdTarget } from "../../hardware/amd-target.ts";
-import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
 import { remember } from "../../io/collections.ts";
+import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
 import type { Instructions } from "../dockerfile/instructions.ts";
 import { StageVariables } from "../dockerfile/stage-variables.ts";
 import { globalArguments, readStages, stageOf, usedStages } from "../dockerfile/stages.ts";
@@ -16,11 +16,11 @@ interface TargetWords {
   readonly codeOf: (word: string) => readonly string[] | null;
 }
 
-/** The ways in which builds name GPU targets. Sources: CMake, PyTorch's cpp_extension, clang and ROCm's own builds. */
+/** The ways in which builds name GPU targets. Sources: CMake, PyTorch's cpp_extension, bindgen_cuda (candle), clang and ROCm's own builds. */
 const words: Readonly<Record<GpuVendor, TargetWords>> = {
   nvidia: {
     variables:
-      "TORCH_CUDA_ARCH_LIST|CMAKE_CUDA_ARCHITECTURES|CUDA_DOCKER_ARCH|CUDA_ARCH(?:ITECTURE)?S|CUDAARCHS",
+      "TORCH_CUDA_ARCH_LIST|CMAKE_CUDA_ARCHITECTURES|CUDA_DOCKER_ARCH|CUDA_ARCH(?:ITECTURE)?S|CUDAARCHS|CUDA_COMPUTE_CAP",
     options: /(?<![\w-])--?(?:gpu-architecture|gpu-code|gencode|arch)(?:=|\s+)["']?[\w=,[\]]+/g,
     codeOf: smOf,
   },
@@ -47,7 +47,7 @@ export interface NamedTargets {
 }
 
 /**
- * The first of these that lists targets counts: the build's own arguments, defaults of the Dockerfile, its ENV and RUN. Texts of one kind that
+ * The first of these that lists targets counts: the build's own arguments, defaults of the Dockerfile, its RUN, its ENV. Texts of one kind that
  * differ make the targets unknown, and so does a part of a text that is no target.
  */
 export function namedTargets(
@@ -59,7 +59,8 @@ export function namedTargets(
   const ofNames = (pairs: Iterable<readonly [string, string | null]>) =>
     [...pairs].flatMap(([key, text]) => (name.test(key) && text ? [text] : []));
   const left = [...defaults].filter(([key]) => !Object.hasOwn(build.args, key));
-  const kinds = [ofNames(Object.entries(build.args)), ofNames(left), flagsIn(build, instructions, vendor)];
+  const written = textsIn(build, instructions, vendor);
+  const kinds = [ofNames(Object.entries(build.args)), ofNames(left), written("RUN"), written("ENV")];
   const read = kinds.flat().map((text) => ({ text, targets: targetsIn(text) }));
   const listing = kinds.find((texts) => texts.some((text) => targetsIn(text) !== null)) ?? [];
   const lists = new Set(listing.map((text) => targetsIn(text)?.join(" ") ?? null));
@@ -71,8 +72,12 @@ export function namedTargets(
 /** The defaults of a Dockerfile's `ARG`s by name; null for an `ARG` without one. */
 export type Defaults = ReadonlyMap<string, string | null>;
 
-/** The texts in `ENV` and `RUN` of the stages that the build needs, with their variables expanded where these are known. */
-function flagsIn(build: OriginalBuild, dockerfile: Instructions, vendor: GpuVendor): readonly string[] {
+/** The texts in `ENV` or `RUN` of the stages that the build needs, with their variables expanded where these are known. */
+function textsIn(
+  build: OriginalBuild,
+  dockerfile: Instructions,
+  vendor: GpuVendor,
+): (keyword: "RUN" | "ENV") => readonly string[] {
   const { args, target, platform } = build;
   const given = { args, platform: platform ?? "linux/amd64" };
   const stages = readStages(dockerfile, given);
@@ -83,7 +88,7 @@ function flagsIn(build: OriginalBuild, dockerfile: Instructions, vendor: GpuVend
     `(?<![A-Za-z0-9_])(?:-D)?(?:${words[vendor].variables})(?::\\w+)?=("[^"]*"|'[^']*'|(?:\\\\;|[^\\s"'&|)])+)`,
     "gi",
   );
-  return dockerfile.instructions.flatMap((instruction) => {
+  const found = dockerfile.instructions.flatMap((instruction) => {
     const index = stageOf(instruction, stages);
     if (index < 0 || !used.has(index)) return [];
     const variables = remember(
@@ -98,10 +103,12 @@ function flagsIn(build: OriginalBuild, dockerfile: Instructions, vendor: GpuVend
     const text = `${instruction.text}\n${instruction.documents}`;
     const values = Array.from(text.matchAll(assigned), ([, value = ""]) => value.replace(/["'\\]/g, ""));
     const flags = [...text.matchAll(words[vendor].options)].map(([flag]) => flag);
-    return [...values, ...(flags.length > 0 ? [flags.join(" ")] : [])].map(
-      (value) => variables.expand(value).value ?? value,
-    );
+    return [...values, ...(flags.length > 0 ? [flags.join(" ")] : [])].map((value) => ({
+      keyword: instruction.keyword,
+      text: variables.expand(value).value ?? value,
+    }));
   });
+  return (keyword) => found.flatMap((each) => (each.keyword === keyword ? [each.text] : []));
 }
 
 /**

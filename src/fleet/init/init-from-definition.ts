@@ -1,6 +1,7 @@
 /** `imgmatch init --from` a bake file or a workflow: writes the matrix of its builds, and compares each build with its cell. */
 
 import { basename, join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { Document, isMap, isScalar, isSeq, visit } from "yaml";
 import { ImgmatchError, type Problem, usageError } from "../../errors.ts";
 import { marchPlatforms } from "../../hardware/march-platforms.ts";
@@ -18,11 +19,12 @@ import { type DockerfileOf, type OriginalDockerfile, toldOf } from "./build-hard
 import { type ComparedBuild, compareBuilds, type Difference } from "./compare-builds.ts";
 import { deriveMatrix } from "./derive-matrix.ts";
 import { matrixFile, refuseExisting } from "./new-fleet.ts";
-import type { OriginalBuild } from "./original-build.ts";
+import { checkCount, type OriginalBuild } from "./original-build.ts";
 import { readDefinition } from "./read-definition.ts";
 import type { RowsOptions } from "./read-rows.ts";
 import { argumentsOf, readDockerfile } from "./reading.ts";
 import type { DerivedMatrix } from "./settle-columns.ts";
+import { notKnown } from "./workflow-builds.ts";
 
 export interface InitFromDefinition {
   readonly written: readonly string[];
@@ -42,9 +44,6 @@ interface DefinitionOptions {
   readonly rows?: RowsOptions | undefined;
 }
 
-/** Each build is compared with each cell. The largest real definition that we know has 457. */
-const mostBuilds = 2_000;
-
 /** Writes the matrix even if a build differs. Throws `FILE_EXISTS`, `USAGE` for files without builds, and the errors of `readDefinition`. */
 export async function initFromDefinition(
   folder: string,
@@ -53,11 +52,7 @@ export async function initFromDefinition(
   const { files, env, signal, rows } = options;
   refuseExisting(folder, [matrixFile]);
   const { builds: all, notes } = await readDefinition(files, { folder, env, signal, rows });
-  if (all.length > mostBuilds)
-    throw usageError(
-      `${files.join(", ")} has ${all.length} builds, and init compares ${mostBuilds} at most`,
-      "write the matrix by hand: its axes are those of the definition",
-    );
+  checkCount(files.join(", "), all.length);
   const dockerfileOf = await readDockerfiles(folder, all);
   const normal = normalBuilds(all, dockerfileOf);
   const path = join(folder, matrixFile);
@@ -84,6 +79,7 @@ export async function initFromDefinition(
       "name a bake or compose file, or a workflow whose jobs use docker/build-push-action or docker build",
     );
   const best = await attemptOf(builds);
+  await heedInterrupt(signal);
   await writeFileAtomic(path, best.yaml, folder);
   return {
     written: [matrixFile],
@@ -91,6 +87,12 @@ export async function initFromDefinition(
     notes: [...notes, ...normal.notes, ...best.notes, ...runNotes(builds), ...twinNotes(best.builds)],
     problems: best.problems,
   };
+}
+
+/** Lets Ctrl-C through between two computations. */
+async function heedInterrupt(signal: AbortSignal | undefined): Promise<void> {
+  await setImmediate();
+  signal?.throwIfAborted();
 }
 
 interface Attempt {
@@ -110,6 +112,7 @@ async function bestAttempt(
   },
 ): Promise<Attempt> {
   const { path, dockerfileOf, options } = given;
+  await heedInterrupt(options.signal);
   const attempts = await Promise.all(
     [true, false].map(async (templates): Promise<Attempt> => {
       const derived = (forFile: boolean) => deriveMatrix(builds, { dockerfileOf, templates, forFile });
@@ -215,12 +218,12 @@ function unlike(name: string, difference: Difference): ComparedBuild {
 const width = 140;
 
 function definitionText(matrix: DerivedMatrix, { files, name, registry }: DefinitionOptions): string {
-  const { template, context, contexts, target, args = {}, axes, values, exclude } = matrix;
+  const { template, context, contexts, target, runner, args = {}, axes, values, exclude } = matrix;
   const given = {
     name,
     version: "0.1.0",
     registry,
-    ...{ template, context, contexts, target },
+    ...{ template, context, contexts, target, runner },
     ...(Object.keys(args).length > 0 && { args }),
     axes,
     ...(Object.keys(values).length > 0 && { values }),
@@ -245,30 +248,73 @@ function definitionText(matrix: DerivedMatrix, { files, name, registry }: Defini
   return document.toString({ lineWidth: 0, flowCollectionPadding: true });
 }
 
+/** More names of unused arguments are counted. */
+const mostNames = 20;
+
 /** Docker warns of an argument that no `ARG` takes, and builds the same image. */
 function normalBuilds(
   all: readonly OriginalBuild[],
   dockerfileOf: DockerfileOf,
 ): { readonly builds: readonly OriginalBuild[]; readonly notes: readonly string[] } {
-  const unused: { readonly name: string; readonly file: string }[] = [];
+  const unused = new Map<string, { readonly names: Set<string>; builds: number }>();
+  const ofWorkflow = workflowArguments(all, dockerfileOf);
   const targets = new Set(all.map(({ dockerfile, target }) => `${dockerfile}\n${target}`));
   const builds = all.map((build) => {
     const { dockerfile: file, args, target } = build;
     const { defaults, instructions } = dockerfileOf(file);
     const isUsed = (name: string) => defaults.has(name) || isPredefined(name);
-    for (const name of Object.keys(args)) if (!isUsed(name)) unused.push({ name, file });
+    const left = Object.keys({ ...args, ...build.ofWorkflow }).filter((name) => !isUsed(name));
+    const ofFile = remember(unused, file, () => ({ names: new Set<string>(), builds: 0 }));
+    for (const name of left) ofFile.names.add(name);
+    if (left.length > 0) ofFile.builds += 1;
+    const run = Object.entries(build.ofWorkflow).filter(([name]) => isUsed(name));
+    const unknown = run.filter(([name]) => !ofWorkflow.has(name));
+    const taken = run.filter(([name]) => ofWorkflow.has(name));
     const last = readStages(instructions).at(-1)?.name ?? null;
     // A build without target is one of the last stage, which other builds may name.
     const isNamed = targets.has(`${file}\n${last}`);
     return {
       ...build,
       target: target ?? (isNamed ? last : null),
-      args: Object.fromEntries(Object.entries(args).filter(([name]) => isUsed(name))),
+      left: [...build.left, ...unknown.map(([name, text]) => notKnown(`args.${name}`, text))],
+      args: Object.fromEntries([
+        ...Object.entries(args).filter(([name]) => isUsed(name)),
+        ...taken.map(([name]) => [name, defaults.get(name) ?? ""]),
+      ]),
     };
   });
-  const notes = [...groupBy(unused, ({ name, file }) => `${file} has no ARG ${name}`)].map(
-    ([what, own]) =>
-      `${what}: the argument of ${count(own.length, "build")} reaches no image, and is left out`,
+  const notes = [...unused].flatMap(([file, { names, builds: own }]) => {
+    if (own === 0) return [];
+    const few = [...names].slice(0, mostNames).join(", ");
+    const more = names.size > mostNames ? ` and ${names.size - mostNames} more` : "";
+    return [
+      `${file} has no ARG ${few}${more}: ${names.size > 1 ? "these arguments" : "the argument"} of ${count(own, "build")} ${names.size > 1 ? "reach no image, and are" : "reaches no image, and is"} left out`,
+    ];
+  });
+  const given = [...ofWorkflow].map(
+    ([name, text]) =>
+      `${name} is ${text}: give each run's value with imgmatch build --build-arg ${name}=VALUE`,
   );
-  return { builds, notes };
+  return { builds, notes: [...notes, ...given] };
+}
+
+/** Arguments that `imgmatch build --build-arg` can give all cells: of one text in all builds that take them, and that choose no base. */
+function workflowArguments(
+  builds: readonly OriginalBuild[],
+  dockerfileOf: DockerfileOf,
+): ReadonlyMap<string, string> {
+  const names = new Set(builds.flatMap(({ ofWorkflow }) => Object.keys(ofWorkflow)));
+  const found = [...names].flatMap((name): (readonly [string, string])[] => {
+    const takers = builds.filter(({ dockerfile }) => dockerfileOf(dockerfile).defaults.has(name));
+    const texts = new Set(takers.map(({ ofWorkflow }) => ofWorkflow[name]));
+    const [text] = texts;
+    const isInBase = takers.some(({ dockerfile }) =>
+      dockerfileOf(dockerfile).instructions.instructions.some(
+        ({ keyword, text: line }) =>
+          /^(FROM|ARG)$/.test(keyword) && new RegExp(`\\$\\{?${name}\\b`).test(line),
+      ),
+    );
+    return texts.size === 1 && text !== undefined && !isInBase ? [[name, text]] : [];
+  });
+  return new Map(found);
 }

@@ -1,5 +1,7 @@
 /** The builds of an existing bake file or workflow. */
 
+import { usageError } from "../../errors.ts";
+
 /** The arguments of one `docker build`. */
 export interface OriginalBuild {
   /** Its name in the definition: a target of bake; a workflow's job, row and step. */
@@ -14,6 +16,10 @@ export interface OriginalBuild {
   /** null for the builder's own platform. */
   readonly platform: string | null;
   readonly args: Readonly<Record<string, string>>;
+  /** Arguments that have one value in the whole run of a workflow, by their expressions: `${{ github.sha }}`. */
+  readonly ofWorkflow: Readonly<Record<string, string>>;
+  /** The labels of the machine that builds it; empty if none are known. */
+  readonly runner: readonly string[];
   /** Parts that no matrix can express, or that are unknown before the workflow runs. */
   readonly left: readonly string[];
   /** Names of settings that belong to a run of the build, and to no matrix: `secret`. */
@@ -23,4 +29,15 @@ export interface OriginalBuild {
 export interface Definition {
   readonly builds: readonly OriginalBuild[];
   readonly notes: readonly string[];
+}
+
+/** Each build is compared with each cell. The largest real definition that we know has 457. */
+const mostBuilds = 2_000;
+
+export function checkCount(files: string, builds: number): void {
+  if (builds > mostBuilds)
+    throw usageError(
+      `${files} has ${builds} builds, and init compares ${mostBuilds} at most`,
+      "write the matrix by hand: its axes are those of the definition",
+    );
 }

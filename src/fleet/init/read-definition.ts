@@ -160,6 +160,12 @@ async function printBake(
   const own = { env, cwd: folder, ...(signal && { signal }) };
   const version =
     docker === null ? null : await runProgram(docker, ["buildx", "version"], { ...own, timeoutMs: 20_000 });
+  if (version?.timedOut)
+    throw new ImgmatchError({
+      code: "ENGINE_FAILED",
+      message: "docker buildx version gives no answer within 20 s",
+      fix: "run it by hand: docker's command or its plugin waits for something",
+    });
   if (docker === null || version?.status !== 0)
     throw new ImgmatchError({
       code: "ENGINE_NOT_FOUND",
@@ -222,6 +228,7 @@ function buildsOf([name, target]: readonly [string, BakeTarget]): readonly Origi
       Object.entries(args).flatMap(([key, value]) => (value === null ? [] : [[key, value]])),
     ),
     ofRun,
+    ...{ ofWorkflow: {}, runner: [] },
     contexts: named.contexts,
     left: [...named.left, ...left],
   }));

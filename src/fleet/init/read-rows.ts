@@ -1,13 +1,13 @@
 /** Reads the builds of a list that a script reads: YAML or JSON with a mapping for each build. */
 
 import { join, posix } from "node:path";
-import { throwProblems, usageError } from "../../errors.ts";
+import { ImgmatchError, throwProblems, usageError } from "../../errors.ts";
 import { readTextFile } from "../../io/files.ts";
-import { isRecord } from "../../io/json.ts";
+import { isRecord, readJson } from "../../io/json.ts";
 import { inputLimits } from "../../io/limits.ts";
 import { count } from "../../io/table.ts";
 import { parseYamlSource } from "../../io/yaml/yaml-source.ts";
-import type { Definition, OriginalBuild } from "./original-build.ts";
+import { checkCount, type Definition, type OriginalBuild } from "./original-build.ts";
 import { runnerOf, withOwnNames, workflowYaml } from "./read-workflow.ts";
 import { buildsOf } from "./workflow-builds.ts";
 import type { Row } from "./workflow-rows.ts";
@@ -25,11 +25,22 @@ const settings = ["dockerfile", "context", "target", "platforms", "runs-on"] as 
 
 export async function readRows(file: string, folder: string, options: RowsOptions): Promise<Definition> {
   const text = await readTextFile(join(folder, file), inputLimits.matrix, { shown: file });
+  // YAML has a meaning for much that is no JSON.
+  const json = /\.json$/i.test(file) ? readJson(text) : null;
+  if (json?.ok === false)
+    throw new ImgmatchError({
+      code: "MATRIX_SYNTAX",
+      message: `${json.fault}: ${json.reason}`,
+      fix: "correct the JSON here, or just before",
+      at: { file, ...json.place },
+    });
   // Once as it is written, once with the numbers that a script may read.
   const written = parseYamlSource(text, file);
   if (written.source.data === null) throwProblems(written.problems);
+  const rows = listAt(written.source.data, options.key);
+  checkCount(file, rows?.length ?? 0);
   const listed = {
-    rows: listAt(written.source.data, options.key),
+    rows,
     values: listAt(parseYamlSource(text, file, workflowYaml).source.data, options.key),
   };
   if (listed.rows === null || !listed.rows.every(isRecord))
@@ -106,7 +117,7 @@ function rowBuilds(
   return buildsOf(
     { name, ...runnerOf(rawOf("runs-on"), { matrix: {}, env: {}, inputs: null }) },
     {
-      ...{ args, file, left, contexts: "", settings: [] },
+      ...{ args, file, left, contexts: "", settings: [], ofWorkflow: {} },
       context: posix.normalize(read("context") ?? "."),
       platforms: read("platforms") ?? "",
       target: read("target") ?? "",

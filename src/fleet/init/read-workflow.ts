@@ -98,7 +98,12 @@ async function jobBuilds(
   const own = { name, ...runnerOf(job["runs-on"], contexts) };
   const variables = [workflow.env, job.env].flatMap((env) => Object.keys(fieldsOf(env)));
   const place = { contexts: withoutWritten(contexts, steps), folder, variables };
-  return await stepsBuilds(own, steps, place, reading);
+  const builds = await stepsBuilds(own, steps, place, reading);
+  if (builds.length > 0 && own.runner.length === 0 && own.runsOn !== "")
+    reading.notes.push(
+      `job ${name}: runs-on ${own.runsOn} is not known before a run, so the matrix has no runner for it`,
+    );
+  return builds;
 }
 
 /** Variables that a step writes for later steps: a job's own value may not be theirs. */
@@ -129,14 +134,15 @@ async function calledBuilds(
 export function runnerOf(runsOn: unknown, contexts: Contexts): Omit<Job, "name"> {
   const value = settled(runsOn, contexts);
   const labels = typeof value === "object" && value !== null && "labels" in value ? value.labels : value;
-  const all = (Array.isArray(labels) ? labels : [labels ?? ""]).map((each) =>
-    typeof each === "symbol"
-      ? { known: "", written: each.description }
-      : { known: String(each), written: each },
-  );
+  const all = (Array.isArray(labels) ? labels : [labels ?? ""]).map((each) => {
+    if (typeof each === "symbol") return { known: "", written: each.description };
+    const known = typeof each === "object" ? JSON.stringify(each) : String(each);
+    return { known, written: known };
+  });
   return {
     platform: runnerPlatform(all.map(({ known }) => known)),
-    runner: all.map(({ written }) => written).join(", "),
+    runsOn: all.map(({ written }) => written).join(", "),
+    runner: all.some(({ known }) => known === "") ? [] : all.map(({ known }) => known),
   };
 }
 

@@ -17,6 +17,7 @@ interface Settings {
   context?: string;
   contexts?: Record<string, string>;
   target?: string;
+  runner?: string | readonly string[];
   args?: Record<string, string>;
 }
 
@@ -35,7 +36,7 @@ export interface Axis {
 
 /** Names with a meaning in a matrix or a template. */
 const taken = new Set(
-  "platform cuda compute march gpu accel rocm name version repository cell architecture base axes args inputs".split(
+  "platform cuda compute march gpu accel rocm name version repository cell architecture base axes args inputs runner".split(
     " ",
   ),
 );
@@ -243,7 +244,10 @@ function isItsLabel(axis: Axis, { cells }: Column): boolean {
 function put(settings: Settings, column: string, text: string | null): void {
   if (text === null) return;
   if (column === "contexts") settings.contexts = JSON.parse(text) as Record<string, string>;
-  else if (column === "template" || column === "target" || column === "context") settings[column] = text;
+  else if (column === "runner") {
+    const labels = listOf(text);
+    settings.runner = labels.length === 1 ? (labels[0] ?? "") : labels;
+  } else if (column === "template" || column === "target" || column === "context") settings[column] = text;
   else {
     settings.args ??= {};
     settings.args[column.replace(/^arg:/, "")] = text;

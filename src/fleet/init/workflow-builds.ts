@@ -11,11 +11,13 @@ export interface Job {
   /** The runner's; null if unknown. */
   readonly platform: string | null;
   /** `runs-on`, for messages. */
-  readonly runner: string;
+  readonly runsOn: string;
+  /** The labels of `runs-on`; empty if one is unknown. */
+  readonly runner: readonly string[];
 }
 
 /** The settings of a step; a text is empty if the step has none. */
-export interface StepSettings extends Pick<OriginalBuild, "context" | "args" | "left"> {
+export interface StepSettings extends Pick<OriginalBuild, "context" | "args" | "ofWorkflow" | "left"> {
   /** Lines of `name=path`. */
   readonly contexts: string;
   /** The folder of relative paths in `contexts`. */
@@ -29,22 +31,22 @@ export interface StepSettings extends Pick<OriginalBuild, "context" | "args" | "
 
 /** A build for each platform. */
 export function buildsOf(
-  { name, platform: own, runner }: Job,
+  { name, platform: own, runner, runsOn }: Job,
   { file, platforms, target, settings, contexts, folder, ...others }: StepSettings,
 ): readonly OriginalBuild[] {
   const dockerfile = posix.normalize(file === "" ? posix.join(others.context, "Dockerfile") : file);
   const all = platforms.split(/[\s,]+/).filter((each) => each !== "");
   const sorted = sortSettings(settings);
   const named = sortContexts(contexts.split("\n").flatMap(namedIn), folder);
-  const isUnknown = all.length === 0 && own === null && runner !== "";
+  const isUnknown = all.length === 0 && own === null && runsOn !== "";
   const left = [
     ...others.left,
     ...named.left,
     ...sorted.left,
-    ...(isUnknown ? [`platform: the build names none, and the runner's is not known: ${runner}`] : []),
+    ...(isUnknown ? [`platform: the build names none, and the runner's is not known: ${runsOn}`] : []),
   ];
   const build = {
-    ...{ ...others, ofRun: sorted.ofRun, left, name, dockerfile, target: target || null },
+    ...{ ...others, ofRun: sorted.ofRun, left, name, runner, dockerfile, target: target || null },
     contexts: named.contexts,
   };
   return (all.length === 0 ? [own] : all).map((platform) => ({ ...build, platform }));
@@ -64,15 +66,25 @@ export function argumentsIn(
   text: string,
   contexts: Contexts,
   left: string[],
-): Readonly<Record<string, string>> {
+): Pick<OriginalBuild, "args" | "ofWorkflow"> {
+  const ofWorkflow: [string, string][] = [];
   const pairs = text.split("\n").flatMap((line) => {
     const known = textWith(line, contexts);
     if (known !== undefined) return known.split("\n").flatMap(pairsIn);
     const [[name, value] = [null, line]] = pairsIn(line);
-    left.push(notKnown(name === null ? "build-args" : `args.${name}`, value));
+    if (name !== null && isOfWorkflow(value)) ofWorkflow.push([name, value]);
+    else left.push(notKnown(name === null ? "build-args" : `args.${name}`, value));
     return [];
   });
-  return Object.fromEntries(pairs);
+  return { args: Object.fromEntries(pairs), ofWorkflow: Object.fromEntries(ofWorkflow) };
+}
+
+/** Values that are the same in all jobs of a run (docs.github.com, "Contexts reference" and "Default environment variables"). */
+const ofEachRun =
+  /\$\{\{\s*(?:github\.|env\.GITHUB_)(?:sha|ref|ref_name|ref_type|head_ref|base_ref|run_id|run_number|run_attempt|actor|triggering_actor|repository|repository_owner|event_name|server_url|workflow|workflow_sha)\s*\}\}/gi;
+
+function isOfWorkflow(value: string): boolean {
+  return !value.replace(ofEachRun, "").includes("${{");
 }
 
 /** One, or none in a line of another form. */

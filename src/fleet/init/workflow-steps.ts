@@ -117,7 +117,7 @@ function actionBuilds(job: Job, step: Mapping, contexts: Contexts): readonly Ori
     return text?.trim() ?? "";
   };
   const { "build-args": buildArgs, "build-contexts": _, context, file, platforms, target, ...others } = given;
-  const args = argumentsIn(String(buildArgs ?? ""), contexts, left);
+  const own = argumentsIn(String(buildArgs ?? ""), contexts, left);
   const settings = Object.entries(others).map(([name, value]) => [name, String(value ?? "")] as const);
   return buildsOf(job, {
     context: contextOf(read("context")),
@@ -125,7 +125,7 @@ function actionBuilds(job: Job, step: Mapping, contexts: Contexts): readonly Ori
     platforms: read("platforms"),
     target: read("target"),
     contexts: read("build-contexts"),
-    args,
+    ...own,
     left,
     settings,
   });
@@ -173,6 +173,7 @@ async function bakeBuilds(
       ...build,
       name: `${job.name} ${build.name}`,
       platform: build.platform ?? job.platform,
+      runner: job.runner,
       left: [...build.left, ...left],
     }));
   } catch (error) {

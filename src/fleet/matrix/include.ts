@@ -1,16 +1,18 @@
-/** Parses `include`: single cells beside the product, each with one value for every axis. */
+/** Parses `include`: cells beside the product. An entry has a value, or a rule about the values, for every axis. */
 
 import type { Problem } from "../../errors.ts";
 import { marchPlatform } from "../../hardware/cpu-marches.ts";
+import type { YamlPath } from "../../io/yaml/yaml-places.ts";
+import type { YamlSource } from "../../io/yaml/yaml-source.ts";
 import { vendorNames } from "../../lock/requirement.ts";
 import { gpuAxes } from "./gpu-axes.ts";
 import type { AccelValue, Axis, AxisValue, Inclusion } from "./matrix.ts";
 import type { MatrixInput } from "./matrix-schema.ts";
-import { kindOfAxis, valueShapes } from "./value-schemas.ts";
+import { meets } from "./meets.ts";
 import { schemaProblems } from "./schema-problems.ts";
+import { parseMatch, splitKey } from "./settings.ts";
+import { kindOfAxis, type PatternInput, pattern, valueShapes } from "./value-schemas.ts";
 import { parseValue, vendorOf } from "./values.ts";
-import type { YamlPath } from "../../io/yaml/yaml-places.ts";
-import type { YamlSource } from "../../io/yaml/yaml-source.ts";
 
 export function parseIncludes(
   input: MatrixInput,
@@ -18,7 +20,15 @@ export function parseIncludes(
   source: YamlSource,
   problems: Problem[],
 ): Inclusion[] {
-  return (input.include ?? []).map((entry, index) => {
+  const listed = (input.include ?? []).flatMap((written, index) => {
+    const entries = entriesOf(written, axes);
+    const at = source.placeOf(["include", index]);
+    const message = `no values of the axes match include ${JSON.stringify(written)}`;
+    const fix = "correct its values, or write a new value alone";
+    if (entries.length === 0) problems.push({ code: "MATRIX_INCLUDE_INVALID", message, fix, at });
+    return entries.map((entry) => ({ entry, index }));
+  });
+  return listed.map(({ entry, index }) => {
     const at = source.placeOf(["include", index]);
     const values: Record<string, AxisValue> = {};
     const report = (message: string, fix: string, key?: string) =>
@@ -77,6 +87,72 @@ export function parseIncludes(
   });
 }
 
+type Entry = Readonly<Record<string, unknown>>;
+
+/**
+ * An entry with rules, written as in `exclude`, stands for the cells of all values that meet the rules: one entry for each. Any other entry
+ * stands for itself. A list of compute is one value, as in `axes`.
+ */
+function entriesOf(entry: Entry, axes: readonly Axis[]): readonly Entry[] {
+  const names = Object.keys(entry);
+  const isRule = (name: string): boolean => {
+    const [on, key] = splitKey(name);
+    const axis = axes.find((each) => each.name === on);
+    const given = entry[name];
+    if (axis === undefined || !pattern.safeParse(given).success) return false;
+    if (key !== undefined || names.some((each) => each.startsWith(`${name}.`))) return true;
+    if (Array.isArray(given)) return axis.kind !== "compute";
+    return typeof given === "object" || (String(given).includes("*") && labelled(axis, given) === undefined);
+  };
+  const rules = Object.entries(parseMatch(Object.fromEntries(names.filter(isRule).map(inputOf(entry)))));
+  if (rules.length === 0) return [entry];
+  const plain = Object.fromEntries(Object.entries(entry).filter(([name]) => !isRule(name)));
+  const own = axes.flatMap((axis) => {
+    const value = labelled(axis, plain[axis.name]);
+    return value === undefined ? [] : [[axis.name, value] as const];
+  });
+  let chosen: readonly Readonly<Record<string, AxisValue>>[] = [Object.fromEntries(own)];
+  for (const axis of axes) {
+    const match = Object.fromEntries(rules.filter(([name]) => splitKey(name)[0] === axis.name));
+    if (Object.keys(match).length === 0) continue;
+    const fitting = axis.values.filter((value) =>
+      meets(
+        { axes: { [axis.name]: value.label }, platform: value.label, values: { [axis.name]: value } },
+        match,
+      ),
+    );
+    chosen = chosen.flatMap((values) => {
+      const accel = Object.values(values).find((value) => value.kind === "accel");
+      if (axis.kind === "compute" && accel !== undefined && vendorOf(accel) === null) return [values];
+      return fitting
+        .filter((value) => isBeside(value, values, accel))
+        .map((value) => ({ ...values, [axis.name]: value }));
+    });
+  }
+  return chosen.map((values) => ({
+    ...plain,
+    ...Object.fromEntries(Object.entries(values).map(([name, { label }]) => [name, label])),
+  }));
+}
+
+function inputOf(entry: Entry): (name: string) => readonly [string, PatternInput] {
+  return (name) => [name, entry[name] as PatternInput];
+}
+
+function labelled(axis: Axis, given: unknown): AxisValue | undefined {
+  return axis.values.find(({ label }) => label === given);
+}
+
+/** False for a pair that is no cell: of two vendors, or of two platforms. */
+function isBeside(
+  value: AxisValue,
+  { platform }: Readonly<Record<string, AxisValue>>,
+  accel: AccelValue | undefined,
+): boolean {
+  if (value.kind === "compute") return accel === undefined || vendorOf(accel) === value.vendor;
+  return value.kind !== "march" || platform === undefined || marchPlatform(value.march) === platform.label;
+}
+
 /** `given` is the label of a value of the axis, or a new value. */
 function parseIncluded(
   axis: Axis,
@@ -85,7 +161,7 @@ function parseIncluded(
   path: YamlPath,
   problems: Problem[],
 ): AxisValue | null {
-  const listed = axis.values.find(({ label }) => label === given);
+  const listed = labelled(axis, given);
   if (listed !== undefined) return listed;
   const shape = valueShapes[kindOfAxis(axis.name)].schema.safeParse(given, { reportInput: true });
   if (!shape.success) {

@@ -159,7 +159,7 @@ export const matrixSchema = z.strictObject({
   include: z
     .array(z.record(text, z.unknown()))
     .optional()
-    .describe("Cells beside the product: one value for every axis."),
+    .describe("Cells beside the product: for every axis a value, or a rule as in exclude."),
 });
 
 export type MatrixInput = z.infer<typeof matrixSchema>;

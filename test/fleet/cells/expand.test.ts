@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { findMarch } from "../../../src/hardware/cpu-marches.ts";
 import { unknownTargets } from "../../../src/fleet/cells/impossible.ts";
+import { findMarch } from "../../../src/hardware/cpu-marches.ts";
 import { cellsOf, cudaEntry, expand } from "../../support/matrices.ts";
 
 const ids = (rest: string) => expand(rest).map(({ cell }) => cell.id);
@@ -56,6 +56,32 @@ describe("order", () => {
         'axes:\n  python: ["3.11", "3.12"]\n  march: [x86-64-v2, x86-64-v3]\ninclude:\n  - { python: "3.9", march: x86-64-v4 }',
       ),
     ).toEqual(["x86-64-v2_3.11", "x86-64-v2_3.12", "x86-64-v3_3.11", "x86-64-v3_3.12", "x86-64-v4_3.9"]);
+  });
+
+  test("rules of include mean what they mean in exclude", () => {
+    const axes = `axes:
+  cuda: [none, ${cudaEntry("12.8.1")}, ${cudaEntry("13.0.2")}]
+  compute: ["8.0", "9.0"]
+  march: [x86-64-v3]
+  backend: [{ value: jax, python: ["3.12", "3.13"] }, { value: torch, python: "3.11" }]\n`;
+    const added = (include: string) =>
+      ids(`${axes}exclude: [{ backend: jax, cuda: none, reason: x }]\ninclude:\n  - ${include}`).filter(
+        (id) => id.includes("v4"),
+      );
+    expect(added('{ cuda: ["12.*", none], compute: "*", march: x86-64-v4, backend: { not: jax } }')).toEqual([
+      "none_x86-64-v4_torch",
+      "12.8.1_8.0_x86-64-v4_torch",
+      "12.8.1_9.0_x86-64-v4_torch",
+    ]);
+    expect(
+      added('{ cuda: [cu130], compute: { not: "8.0" }, march: x86-64-v4, backend.python: "3.12" }'),
+    ).toEqual(["13.0.2_9.0_x86-64-v4_jax"]);
+    expect(
+      added('{ cuda: "13.0.2", compute: ["8.0", "9.0"], march: x86-64-v4, backend: [jax, torch] }'),
+    ).toEqual(["13.0.2_8.0-9.0_x86-64-v4_jax", "13.0.2_8.0-9.0_x86-64-v4_torch"]);
+    expect(() => added('{ cuda: ["11.*"], compute: "*", march: x86-64-v4, backend: jax }')).toThrow(
+      "no values of the axes match include",
+    );
   });
 
   test("a CPU-only row has no compute capability, so it is one cell per march", () => {

@@ -12,6 +12,9 @@ test.each([
   ["nvcr.io/nvidia/cuda:13.0.2-base-ubi9@sha256:0", "nvidia", "13.0.2"],
   ["mirror.example.com:5000/hub/nvidia/cuda:9.2-cudnn7-devel-ubuntu18.04", "nvidia", "9.2"],
   ["pytorch/pytorch:2.7.0-cuda12.8-cudnn9-runtime", "nvidia", "12.8"],
+  ["runpod/base:1.0.2-cuda1281-ubuntu2404", "nvidia", "12.8.1"],
+  ["runpod/pytorch:1.0.2-cu1300-torch291-ubuntu2404", "nvidia", "13.0.0"],
+  ["team/base:cuda124", "nvidia", "12.4"],
   ["nvidia/cuda:latest", "nvidia", null],
   ["nvidia/cuda@sha256:0", "nvidia", null],
   ["nvcr.io/nvidia/pytorch:25.06-py3", "nvidia", null],
@@ -30,6 +33,9 @@ test.each([
   "nvidia/driver:570.124.06-ubuntu22.04",
   "example.com/team/barracuda:1.2",
   "example.com/team/app:2.0-nocuda12.8",
+  "example.com/team/base:cu130",
+  "example.com/team/base:nocuda1281",
+  "example.com/team/base:cuda12815",
   "scratch",
 ])("%s has no toolkit", (ref) => {
   expect(readBaseToolkit(ref)).toBeNull();

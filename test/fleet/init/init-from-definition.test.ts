@@ -1,6 +1,6 @@
 /** `init --from` a bake file or a workflow: each build of it is a cell, argument by argument, or the answer says why not. */
 
-import { chmodSync, readFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
@@ -173,6 +173,23 @@ describe("a docker command that goes wrong", () => {
     });
   });
 
+  test("that hangs ends with the signal", async () => {
+    const bin = makeFolder({ docker: `#!/bin/sh\n[ "$2" = version ] && exit 0\nexec sleep 600\n` });
+    chmodSync(join(bin, "docker"), 0o755);
+    const folder = makeFolder({ "docker-bake.hcl": "" });
+    const interrupt = new AbortController();
+    const answer = initFromDefinition(folder, {
+      files: ["docker-bake.hcl"],
+      name: "app",
+      registry: "localhost:5000",
+      env: { PATH: `${bin}:/usr/bin:/bin` },
+      signal: interrupt.signal,
+    });
+    setTimeout(() => interrupt.abort(), 200);
+    await expect(answer).rejects.toThrow();
+    expect(existsSync(join(folder, "matrix.yaml"))).toBe(false);
+  });
+
   test("and prints something else is refused", async () => {
     await expect(askedWith("echo hello")).rejects.toMatchObject({
       problems: [{ code: "ENGINE_FAILED", message: "docker buildx bake --print: prints no targets" }],
@@ -265,20 +282,76 @@ jobs:
     expect(builds).toHaveLength(3);
   });
 
-  test("of which only a run knows an argument says so", async () => {
-    const workflow = `
-jobs:
-  build:
-    steps:
-      - uses: docker/build-push-action@v6
-        with: { build-args: "SHA=\${{ github.sha }}\\nA=1" }
-`;
-    const { differ } = await taken(
-      { "build.yml": workflow, Dockerfile: "FROM a\nARG SHA\nARG A\n" },
-      "build.yml",
+  test.each([
+    [
+      "a value of the whole run",
+      "${{ github.ref_name }}@${{ github.sha }}",
+      "FROM a\nARG SHA=none\nARG A\n",
+      true,
+    ],
+    ["a value of one step", "${{ steps.x.outputs.y }}", "FROM a\nARG SHA\nARG A\n", false],
+    ["a value that chooses the base", "${{ github.sha }}", "ARG SHA=x\nFROM a:${SHA}\nARG A\n", false],
+  ])("of which only a run knows an argument: %s", async (_, value, dockerfile, isTaken) => {
+    const files = { "w.yml": built("runs-on: ubuntu-latest", `SHA=${value}\\nA=1`), Dockerfile: dockerfile };
+    const { differ, notes, matrix } = await taken(files, "w.yml");
+    expect(differ.map(({ differences }) => differences[0]?.original)).toEqual(
+      isTaken ? [] : [`args.SHA: ${value} is not known before the workflow runs`],
     );
-    expect(differ[0]?.differences.map(({ what, original }) => [what, original?.slice(0, 8)])).toEqual([
-      ["left", "args.SHA"],
+    const given = `SHA is ${value}: give each run's value with imgmatch build --build-arg SHA=VALUE`;
+    expect([notes.includes(given), parse(matrix).args.SHA]).toEqual([isTaken, isTaken ? "none" : undefined]);
+  });
+
+  test("gives one build a value of the run and another its own: no --build-arg serves both", async () => {
+    const step = (value: string) =>
+      `\n      - uses: docker/build-push-action@v6\n        with: { context: ., build-args: "A=${value}" }`;
+    const files = {
+      "w.yml": built("runs-on: ubuntu-latest", "A=${{ github.sha }}") + step("1").slice(1),
+      Dockerfile: "FROM a\nARG A\nRUN echo $A\n",
+    };
+    const { differ, notes } = await taken(files, "w.yml");
+    expect([differ.length, notes.filter((note) => note.includes("--build-arg"))]).toEqual([1, []]);
+  });
+
+  test("with 60,000 arguments in a line is read, and writes nothing after an interrupt", async () => {
+    const line = Array.from({ length: 60_000 }, (_, index) => `--build-arg X${index}=1`).join(" ");
+    const workflow = `on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n      - run: docker build ${line} .\n`;
+    const files = { "w.yml": workflow, Dockerfile: "FROM a\n" };
+    const { differ, notes } = await taken(files, "w.yml");
+    expect([differ, notes.length]).toEqual([[], 1]);
+    expect(notes[0]).toContain("X18, X19 and 59980 more: these arguments of 1 build reach no image");
+    const folder = makeFolder(files);
+    const interrupted = initFromDefinition(folder, {
+      ...{ files: ["w.yml"], name: "app", registry: "localhost:5000", env: nodeOnly },
+      signal: AbortSignal.abort(),
+    });
+    await expect(interrupted).rejects.toThrow();
+    expect(existsSync(join(folder, "matrix.yaml"))).toBe(false);
+  });
+
+  test("has the runner of each machine, and names one that only a run knows", async () => {
+    const matrix = (os: string) =>
+      `strategy: { matrix: { os: [${os}] } }\n    runs-on: \${{ matrix.os }}`.replace("\\$", "$");
+    const dockerfile = "FROM a\nARG A\n";
+    const one = await taken(
+      { "w.yml": built("runs-on: [self-hosted, x64]"), Dockerfile: dockerfile },
+      "w.yml",
+    );
+    expect(parse(one.matrix).runner).toEqual(["self-hosted", "x64"]);
+    const two = await taken(
+      { "w.yml": built(matrix("ubuntu-24.04, ubuntu-24.04-arm")), Dockerfile: dockerfile },
+      "w.yml",
+    );
+    expect(parse(two.matrix).axes.platform).toEqual([
+      { platform: "linux/amd64", runner: "ubuntu-24.04" },
+      { platform: "linux/arm64", runner: "ubuntu-24.04-arm" },
+    ]);
+    const none = await taken(
+      { "w.yml": built("runs-on: ${{ inputs.on }}"), Dockerfile: dockerfile },
+      "w.yml",
+    );
+    expect([none.matrix.includes("runner"), none.notes.join()]).toEqual([
+      false,
+      expect.stringContaining("runs-on ${{ inputs.on }} is not known before a run"),
     ]);
   });
 
@@ -396,7 +469,7 @@ jobs:
     ["fromJSON('{\"a\": [1, 2.50]}').a[1]", "2.5"],
     ["contains(fromJSON('[\"CU12\"]'), 'cu12') && startsWith('Cuda', 'cu')", "true"],
     ["matrix.none || env.none2 && 'x' || 'y'", null],
-    ["github.sha", null],
+    ["steps.a.outputs.b", null],
     ["hashFiles('a') == '' || 'x'", null],
     ["1.0 == '1' && 'same'", "same"],
     ["join(matrix.*.none, ',')", ""],
@@ -423,6 +496,11 @@ jobs:
     ],
     ["RUN nvcc -arch=sm_86 a.cu", '"8.6+ptx"'],
     ["RUN cmake -DCMAKE_CUDA_ARCHITECTURES=80,86-real .", '"8.0+ptx", "8.6"'],
+    ["ARG CUDA_COMPUTE_CAP=80", '"8.0+ptx"'],
+    [
+      "ENV CUDA_DOCKER_ARCH=all\nRUN make CMAKE_ARGS=\"-DCMAKE_CUDA_ARCHITECTURES='75;80'\"",
+      '"7.5+ptx", "8.0+ptx"',
+    ],
     ["RUN cmake -DCMAKE_CUDA_ARCHITECTURES=native .", null],
     ["RUN cmake -DCMAKE_CUDA_ARCHITECTURES=$(ask) .", null],
     ["RUN nvcc -arch=sm_80 a.cu\nRUN nvcc -arch=sm_90 b.cu", null],

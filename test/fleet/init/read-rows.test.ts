@@ -50,6 +50,16 @@ describe("a list of builds", () => {
     expect(matrix).toContain('{ platform: linux/arm64, args: { PYTHON: "3.11" } }');
   });
 
+  test("has its mistake of JSON named with its place, and its number bounded", async () => {
+    const broken = await taken({ "r.json": '[{ "py": }]' }, "--rows", ".", "--map", "PYTHON=py");
+    expect([broken.exit, broken.err]).toEqual([
+      2,
+      expect.stringContaining("r.json:1:10: MATRIX_SYNTAX: not JSON"),
+    ]);
+    const many = await taken({ "r.yml": "- { py: a }\n".repeat(2001) }, "--rows", ".", "--map", "PYTHON=py");
+    expect([many.exit, many.err]).toEqual([2, expect.stringContaining("r.yml has 2001 builds")]);
+  });
+
   test("with a number that scripts read in two ways has the row left out of the equal ones", async () => {
     const { exit, out } = await taken(
       { "rows.yml": "- { py: 3.10 }\n- { py: 3.11 }\n- { py: [3] }\n" },
@@ -87,7 +97,8 @@ describe("a list of builds", () => {
     expect(out).toMatch(/^differs +row parts .* 12\.8\.0_all_/m);
     expect(out).toMatch(/^differs +row none nvidia.* 13\.0\.0_all_/m);
     expect(out).toContain("accelerator: KIND=cublas speaks of one, and no text tells its toolkit");
-    expect(out).toContain("accelerator: BASE=team/base:1-cuda1281 speaks of one");
+    expect(out).toMatch(/^differs +row none team\/base:1-cuda1281 +12\.8\.1_all_/m);
+    expect(out).toContain("accelerator: BASE=team/base:2-cu130 speaks of one");
     expect(out).toContain("accelerator: KIND=rocm7 speaks of one");
   });
 

@@ -1,12 +1,12 @@
 /** Single words: options, variables, what registries and engines say, each with texts that are hard for its reader. */
 
+import { matchesLabel } from "../../../src/fleet/matrix/meets.ts";
 import { narrowGpus } from "../../../src/host/nvidia/visible-devices.ts";
 import { questionKeys } from "../../../src/node/launch/labels/image-labels.ts";
 import { labelValue } from "../../../src/node/launch/labels/vocabulary.ts";
 import { shellWord } from "../../../src/node/launch/shell.ts";
 import { dnsName } from "../../../src/node/launch/workload-name.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
-import { matchesLabel } from "../../../src/fleet/cells/select.ts";
 import { parseChallenge } from "../../../src/oci/registry/authorize.ts";
 import {
   findDockerAuth,
@@ -14,8 +14,8 @@ import {
   listLogins,
   parseDockerConfig,
 } from "../../../src/oci/registry/docker-config.ts";
-import { evaluateRequire, parseRequire } from "../../../src/resolve/rules/nvidia/parse-nvidia-require.ts";
 import { checkPins, compilePins } from "../../../src/resolve/pins.ts";
+import { evaluateRequire, parseRequire } from "../../../src/resolve/rules/nvidia/parse-nvidia-require.ts";
 import { compareFleetVersions } from "../../../src/trust/seen-indexes.ts";
 import { numbered, type Reader, repeated } from "./reader.ts";
 
