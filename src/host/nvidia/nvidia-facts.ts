@@ -8,7 +8,6 @@ import * as problem from "../host-problems.ts";
 import { type PciGpu, pciPath } from "../pci.ts";
 import { knownSources, unknownNvidia } from "../no-facts.ts";
 import { type CompletedGpus, completeGpus } from "./complete-gpus.ts";
-import { supportProblem, unlistedProblems, whyNotLoaded } from "./driver-support.ts";
 import type { NvidiaReading } from "./nvidia-reading.ts";
 import { fromPci } from "./proc-reading.ts";
 import { readDriver, tegraReading } from "./read-driver.ts";
@@ -38,6 +37,7 @@ async function withoutDriver({ pci, problems, libraries }: Surroundings): Promis
   const [other] = others;
   const completed = await completeGpus(ours.map(fromPci), pci, null);
   const idle = completed.gpus.filter(({ bus }) => free.some((gpu) => gpu.bus === bus));
+  const { whyNotLoaded } = await import("./driver-support.ts");
   const cause = whyNotLoaded(idle, libraries[0]?.version ?? null);
   return {
     facts: { ...unknownNvidia, gpus: completed.gpus },
@@ -71,7 +71,8 @@ async function factsOf(io: HostIo, around: Surroundings, reading: NvidiaReading)
     cuda: cuda.value,
     gpus: completed.gpus,
   };
-  const confirmed = reading.source === "nvml" || reading.source === "nvidia-smi";
+  const listed = new Set(completed.gpus.map(({ bus }) => bus));
+  const isComplete = completed.gpus.length > 0 && pci.every(({ bus }) => listed.has(bus));
   return {
     facts,
     problems: [
@@ -79,8 +80,7 @@ async function factsOf(io: HostIo, around: Surroundings, reading: NvidiaReading)
       ...l4tProblem(around),
       ...reading.problems,
       ...completed.problems,
-      ...(confirmed ? [] : completed.gpus.flatMap((gpu) => supportProblem(gpu, facts) ?? [])),
-      ...(await unlistedProblems(io, around, facts, reading.problems.length > 0)),
+      ...(isComplete && isDriversWord(reading.source) ? [] : await driverProblems(io, around, facts, reading)),
     ],
     sources: {
       ...knownSources({
@@ -92,6 +92,25 @@ async function factsOf(io: HostIo, around: Surroundings, reading: NvidiaReading)
       ...(reading.gpus === null ? {} : gpuSources(reading.source, completed)),
     },
   };
+}
+
+/** A driver that lists its GPUs drives them, whatever the tables say. */
+async function driverProblems(
+  io: HostIo,
+  around: Surroundings,
+  facts: NvidiaFacts,
+  { source, problems }: NvidiaReading,
+): Promise<readonly HostProblem[]> {
+  const { supportProblem, unlistedProblems } = await import("./driver-support.ts");
+  const unconfirmed = isDriversWord(source) ? [] : facts.gpus;
+  return [
+    ...unconfirmed.flatMap((gpu) => supportProblem(gpu, facts) ?? []),
+    ...(await unlistedProblems(io, around, facts, problems.length > 0)),
+  ];
+}
+
+function isDriversWord(source: string): boolean {
+  return source === "nvml" || source === "nvidia-smi";
 }
 
 function scaleOf({ wsl, tegra }: Surroundings): Pick<NvidiaFacts, "driverScale"> {
