@@ -90,33 +90,6 @@ export function gpuUnreadable(where: string, reason: string): HostProblem {
   };
 }
 
-export function emptyMig(gpus: readonly GpuFacts[]): HostProblem {
-  const indexes = gpus.map(({ index }) => index).join(",");
-  return {
-    code: "HOST_MIG_EMPTY",
-    message: `MIG mode is on and no instance is there on GPU ${gpus.map(gpuLabel).join(", ")}: CUDA finds no device`,
-    fix: `make instances: nvidia-smi mig -i ${indexes} -cgi PROFILE -C (nvidia-smi mig -lgip lists the profiles), or turn MIG off: nvidia-smi -i ${indexes} -mig 0`,
-  };
-}
-
-export function fabricNotReady(gpus: readonly GpuFacts[], driver: string | null): HostProblem {
-  const states = [...new Set(gpus.map(({ fabric }) => fabric?.replace("-", " ")))].join(", ");
-  return {
-    code: "HOST_FABRIC_NOT_READY",
-    message: `the NVSwitch fabric is not up (${states}) for GPU ${gpus.map(gpuLabel).join(", ")}: CUDA fails with 802, system not yet initialized`,
-    // The fabric manager refuses a driver of another version (NVIDIA, Fabric Manager User Guide).
-    fix: `install nvidia-fabricmanager of the driver's version${driver === null ? "" : `, ${driver},`} and start it: systemctl enable --now nvidia-fabricmanager (for GB200 racks on the switch trays); /var/log/fabricmanager.log says why it fails`,
-  };
-}
-
-export function noUvm(): HostProblem {
-  return {
-    code: "HOST_NO_UVM",
-    message: "this container has a GPU and no /dev/nvidia-uvm: CUDA fails with 999, unknown error",
-    fix: "make the node on the host: nvidia-modprobe -u -c=0; then start the container anew with it: --device /dev/nvidia-uvm, or an entry for it in the container's configuration (LXC)",
-  };
-}
-
 export function nvmlFailed(what: string, container: boolean): HostProblem {
   return {
     code: "HOST_NVML_FAILED",

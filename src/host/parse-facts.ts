@@ -34,6 +34,7 @@ import {
   type AmdGpuFacts,
   type CpuFacts,
   compatModes,
+  computeModes,
   computePartitions,
   containerGpus,
   driverScales,
@@ -46,6 +47,7 @@ import {
   type NvidiaFacts,
   type OpenGpuFact,
   openGpuFacts,
+  recoveryActions,
   type VendorFacts,
 } from "./facts.ts";
 import { unknownUse } from "./no-facts.ts";
@@ -134,6 +136,9 @@ const gpu: Check<GpuFacts> = exactly({
   class: optional(oneOf("datacenter", "workstation", "geforce", "tegra", "unknown"), "unknown"),
   integrated: optional(truth),
   fabric: ifGiven(oneOf(...fabricStates)),
+  computeMode: ifGiven(oneOf(...computeModes)),
+  recovery: ifGiven(oneOf(...recoveryActions)),
+  remapFailed: ifGiven(truth),
   mig: ifPresent(optional(list(exactly<MigInstance>({ uuid, profile: fact("profile") })))),
   use: optional(exactly<GpuFacts["use"]>({ processes: number, memoryMiB: number }), unknownUse),
 });
@@ -175,6 +180,7 @@ const knownNvidia: Check<NvidiaFacts> = exactly({
   library: version,
   cuda: optional(fact("cuda")),
   uvm: ifGiven(truth),
+  ready: ifGiven(truth),
   starts: ifGiven(truth),
   gpus: byIndex(gpu),
 });

@@ -28,11 +28,15 @@ interface Change {
   readonly nodes?: Readonly<Record<string, boolean>>;
   /** null where no library answers. */
   readonly devices?: ((devices: readonly NvmlDevice[]) => readonly NvmlDevice[]) | null;
+  readonly ready?: boolean;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
-function changed(io: HostIo, { files = {}, links = {}, names = {}, nodes = {}, devices }: Change): HostIo {
+function changed(io: HostIo, change: Change): HostIo {
+  const { files = {}, links = {}, names = {}, nodes = {}, devices, ready, env = {} } = change;
   return {
     ...io,
+    env: { ...io.env, ...env },
     readText: (path, limit) => (path in files ? (files[path] ?? null) : io.readText(path, limit)),
     readLink: (path) => (path in links ? (links[path] ?? null) : io.readLink(path)),
     list: (path) => [...io.list(path), ...(names[path] ?? [])].sort(),
@@ -40,15 +44,18 @@ function changed(io: HostIo, { files = {}, links = {}, names = {}, nodes = {}, d
     run: async (...asked) => (devices === null ? null : io.run(...asked)),
     readNvml: async (libraries) => {
       const found = devices === null ? null : await io.readNvml(libraries);
-      if (found === null || devices == null) return found;
-      const listed = devices(found.devices);
-      return { ...found, deviceCount: { value: listed.length }, devices: listed };
+      if (found === null) return found;
+      const listed = devices?.(found.devices) ?? found.devices;
+      const told = ready === undefined ? {} : { ready: { value: ready } };
+      return { ...found, ...told, deviceCount: { value: listed.length }, devices: listed };
     },
   };
 }
 
 const each = (change: Partial<NvmlDevice>) => (devices: readonly NvmlDevice[]) =>
   devices.map((device) => ({ ...device, ...change }));
+const firstGpu = (change: Partial<NvmlDevice>) => (devices: readonly NvmlDevice[]) =>
+  devices.map((device, index) => ({ ...device, ...(index === 0 && change) }));
 const noModule = {
   files: { "/proc/driver/nvidia/version": null, "/sys/module/nvidia/version": null },
   nodes: { "/dev/nvidiactl": false },
@@ -103,6 +110,30 @@ const cases: Readonly<Record<string, Case>> = {
     lxc,
     {},
     { nodes: { "/dev/nvidia-uvm": true } },
+  ),
+  "the compute mode of every GPU is Prohibited": pair(
+    "HOST_GPU_NOT_READY",
+    h100,
+    { devices: each({ computeMode: { value: 2 } }) },
+    { devices: each({ computeMode: { value: 0 } }) },
+  ),
+  "after a fault the driver asks for a recovery action": pair(
+    "HOST_GPU_NOT_READY",
+    h100,
+    { devices: each({ recovery: { value: 1 } }) },
+    { devices: each({ recovery: { value: 0 } }) },
+  ),
+  "a memory row could not be remapped": pair(
+    "HOST_GPU_NOT_READY",
+    h100,
+    { devices: firstGpu({ remapFailed: { value: true } }) },
+    { devices: firstGpu({ remapFailed: { value: true } }), env: { CUDA_VISIBLE_DEVICES: "1" } },
+  ),
+  "confidential computing is on, and the GPUs are not ready": pair(
+    "HOST_GPU_NOT_READY",
+    h100,
+    { ready: false },
+    { ready: true },
   ),
   "the module does not drive a card that stays bound to it": pair("HOST_NO_DEVICES", rtx5090, {
     files: { "/proc/driver/nvidia/version": String(openVersion).replace("Open ", "") },

@@ -1,12 +1,15 @@
-/** GPUs that the loaded driver does not list or cannot drive, and why. */
+/** GPUs without a driver, and GPUs that the loaded driver does not list or cannot drive, and why. */
 
 import { parseComputeCapability } from "../../hardware/compute-capability.ts";
 import { driverBranch, parseDriverVersion } from "../../hardware/driver-version.ts";
 import { branchDrives, findArchitecture, type GpuArchitecture } from "../../hardware/gpu-architectures.ts";
 import type { GpuFacts, HostProblem, NvidiaFacts } from "../facts.ts";
 import type { HostIo } from "../host-io.ts";
-import { gpuLabel, type KnownCause, missingDevices, noDevices, unsupported } from "../host-problems.ts";
-import { completeGpus } from "./complete-gpus.ts";
+import * as problem from "../host-problems.ts";
+import { unknownNvidia } from "../no-facts.ts";
+import { type PciGpu, pciPath } from "../pci.ts";
+import { completeGpus, gpuSources } from "./complete-gpus.ts";
+import type { NvidiaPart } from "./nvidia-reading.ts";
 import { fromPci, isExcluded } from "./proc-reading.ts";
 import type { Surroundings } from "./surroundings.ts";
 
@@ -19,14 +22,14 @@ export function supportProblem(
   others: readonly GpuFacts[] = [],
 ): HostProblem | null {
   const cause = whyUndriven(gpu, driver, others);
-  return cause === null ? null : unsupported(gpuLabel(gpu), cause);
+  return cause === null ? null : problem.unsupported(problem.gpuLabel(gpu), cause);
 }
 
 function whyUndriven(
   gpu: GpuFacts,
   { driver, module }: DriverFacts,
   others: readonly GpuFacts[],
-): KnownCause | null {
+): problem.KnownCause | null {
   const architecture = architectureOf(gpu);
   const version = driver === null ? null : parseDriverVersion(driver);
   if (architecture === null || version === null) return null;
@@ -73,7 +76,7 @@ function installing(
   });
   return lost.length === 0
     ? `install ${what}`
-    : `no ${kind} of the driver drives this GPU and GPU ${lost.map(gpuLabel).join(", ")} together: move one of them to another machine, or hand it to a virtual machine`;
+    : `no ${kind} of the driver drives this GPU and GPU ${lost.map(problem.gpuLabel).join(", ")} together: move one of them to another machine, or hand it to a virtual machine`;
 }
 
 function architectureOf({ compute }: GpuFacts): GpuArchitecture | null {
@@ -81,8 +84,40 @@ function architectureOf({ compute }: GpuFacts): GpuArchitecture | null {
   return parsed === null ? null : findArchitecture(parsed);
 }
 
+/** Linux' own drivers of NVIDIA's GPUs: the name in sysfs, and the kernel module. Source: drivers/gpu/drm/nouveau, drivers/gpu/nova-core. */
+const freeDrivers: Readonly<Record<string, string>> = { nouveau: "nouveau", NovaCore: "nova_core" };
+
+/** GPUs that no NVIDIA driver holds: their products, and the driver that holds them instead. */
+export async function withoutDriver({ pci, problems, libraries }: Surroundings): Promise<NvidiaPart> {
+  const isFree = ({ driver }: PciGpu) => driver !== null && Object.hasOwn(freeDrivers, driver);
+  const ours = pci.filter((gpu) => gpu.driver === null || gpu.driver === "nvidia" || isFree(gpu));
+  const others = pci.filter((gpu) => !ours.includes(gpu));
+  const buses = (gpus: readonly PciGpu[]) => gpus.map(({ bus }) => bus);
+  const heldBy = (name: string) => ours.filter(({ driver }) => driver === name);
+  const free = ours.filter((gpu) => !isFree(gpu));
+  const [other] = others;
+  const completed = await completeGpus(ours.map(fromPci), pci, null);
+  const idle = completed.gpus.filter(({ bus }) => free.some((gpu) => gpu.bus === bus));
+  const cause = whyNotLoaded(idle, libraries[0]?.version ?? null);
+  return {
+    facts: { ...unknownNvidia, gpus: completed.gpus },
+    problems: [
+      ...problems,
+      ...Object.entries(freeDrivers)
+        .filter(([name]) => heldBy(name).length > 0)
+        .map(([name, module]) => problem.freeDriver(buses(heldBy(name)), name, module)),
+      ...(free.length > 0 ? [problem.noDriver(buses(free), cause)] : []),
+      ...(ours.length === 0 && other !== undefined
+        ? [problem.otherDriver(buses(others), other.driver ?? "another driver")]
+        : []),
+      ...completed.problems,
+    ],
+    sources: gpuSources(pciPath, completed),
+  };
+}
+
 /** For GPUs without a loaded driver: the branch of which the libraries on disk are, or any newer branch, may have dropped the card. */
-export function whyNotLoaded(gpus: readonly GpuFacts[], installed: string | null): KnownCause | null {
+export function whyNotLoaded(gpus: readonly GpuFacts[], installed: string | null): problem.KnownCause | null {
   const found = gpus.flatMap((gpu) => whyUndriven(gpu, { driver: installed, module: null }, gpus) ?? []);
   if (found[0] !== undefined || installed !== null) return found[0] ?? null;
   const last = gpus.flatMap((gpu) => architectureOf(gpu)?.lastDriverBranch ?? []);
@@ -123,17 +158,17 @@ export async function unlistedProblems(
   if (facts.gpus.length === 0)
     return reasons.length > 0 && missing.length === 0
       ? reasons
-      : [...reasons, noDevices(facts.driver, missing, cause)];
+      : [...reasons, problem.noDevices(facts.driver, missing, cause)];
   return missing.length === 0 || listed.has(null)
     ? reasons
-    : [...reasons, missingDevices(facts.gpus.length, missing, cause)];
+    : [...reasons, problem.missingDevices(facts.gpus.length, missing, cause)];
 }
 
 /** For a GPU that no kernel driver holds although NVIDIA's is loaded. */
 function unclaimedProblem(gpu: GpuFacts, facts: NvidiaFacts): HostProblem {
   return (
     supportProblem(gpu, facts, facts.gpus) ??
-    unsupported(gpuLabel(gpu), {
+    problem.unsupported(problem.gpuLabel(gpu), {
       reason: `driver ${facts.driver ?? "(unknown version)"} is loaded and did not take it`,
       fix: "see dmesg for NVRM lines; install a driver that supports this GPU",
     })
