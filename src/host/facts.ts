@@ -164,6 +164,8 @@ export interface MigInstance {
 export interface AmdFacts {
   /** Version of the loaded kernel module; null for the kernel's own module, which has none, and for a device without a driver. */
   readonly driver: string | null;
+  /** The target that `HSA_OVERRIDE_GFX_VERSION` of this process names. No answer counts it. */
+  readonly override?: string;
   /** In ROCm's order. Each partition of a card is a GPU. */
   readonly gpus: readonly AmdGpuFacts[];
   /** Facts that are unknown: their values mean nothing. */

@@ -8,33 +8,8 @@ export interface KnownCause {
   readonly fix: string;
 }
 
-function because(cause: KnownCause | null): string {
+export function because(cause: KnownCause | null): string {
   return cause === null ? "" : `: ${cause.reason}`;
-}
-
-export function noDriver(devices: readonly string[], cause: KnownCause | null): HostProblem {
-  return {
-    code: "HOST_NO_DRIVER",
-    message: `${count(devices.length, "NVIDIA GPU")} (${devices.join(", ")}) and no NVIDIA kernel module loaded${because(cause)}`,
-    fix: cause?.fix ?? "install the NVIDIA driver, or load it: modprobe nvidia",
-  };
-}
-
-/** For the free drivers of Linux, as sysfs names them: nouveau, NovaCore. */
-export function freeDriver(devices: readonly string[], driver: string, module: string): HostProblem {
-  return {
-    code: "HOST_NOUVEAU",
-    message: `${driver} holds ${count(devices.length, "NVIDIA GPU")} (${devices.join(", ")}); CUDA needs NVIDIA's own driver`,
-    fix: `blacklist ${module} (blacklist ${module}, options ${module} modeset=0), install the NVIDIA driver, reboot`,
-  };
-}
-
-export function otherDriver(devices: readonly string[], driver: string): HostProblem {
-  return {
-    code: "HOST_GPU_TAKEN",
-    message: `${driver} holds ${count(devices.length, "NVIDIA GPU")} (${devices.join(", ")}), which this system therefore cannot use`,
-    fix: `unbind the GPU from ${driver} and bind it to nvidia, or resolve inside the virtual machine that has it`,
-  };
 }
 
 export function libraryMismatch(driver: string | null, library: string | null): HostProblem {
@@ -57,20 +32,6 @@ export function noDevices(
     fix:
       cause?.fix ??
       "see dmesg for NVRM lines (RmInitAdapter failed, GSP firmware, power cables; Xid 78: a vGPU guest needs a driver of its host's branch), then power-cycle the machine",
-  };
-}
-
-export function missingDevices(
-  listed: number,
-  missing: readonly string[],
-  cause: KnownCause | null = null,
-): HostProblem {
-  return {
-    code: "HOST_NO_DEVICES",
-    message: `the driver lists ${count(listed, "GPU")}, the PCI bus has ${missing.join(", ")} too${because(cause)}`,
-    fix:
-      cause?.fix ??
-      "see dmesg for NVRM lines about this GPU, then power-cycle the machine or take the GPU out of service",
   };
 }
 
@@ -107,10 +68,6 @@ export function fieldUnknown(gpu: string, fields: readonly string[]): HostProble
     message: `GPU ${gpu} does not tell: ${fields.join(", ")}`,
     fix: "update the NVIDIA driver; if the GPU is new, its compute capability can be given in a facts file (--host)",
   };
-}
-
-export function unsupported(gpu: string, { reason, fix }: KnownCause): HostProblem {
-  return { code: "HOST_GPU_UNSUPPORTED_BY_DRIVER", message: `GPU ${gpu}: ${reason}`, fix };
 }
 
 export function containerWithoutDevices(driver: string | null): HostProblem {
@@ -204,10 +161,6 @@ export function gpuLabel({
 }: Pick<GpuFacts | AmdGpuFacts, "index" | "name" | "bus">): string {
   const details = [name, bus].filter((part) => part !== null);
   return details.length === 0 ? `${index}` : `${index} (${details.join(", ")})`;
-}
-
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? "" : "s"}`;
 }
 
 /** The first line of an output, printable and short. */

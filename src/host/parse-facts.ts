@@ -185,7 +185,12 @@ const knownNvidia: Check<NvidiaFacts> = exactly({
   gpus: byIndex(gpu),
 });
 
-const knownAmd: Check<AmdFacts> = exactly({ unknown, driver: version, gpus: byIndex(amdGpu) });
+const knownAmd: Check<AmdFacts> = exactly({
+  unknown,
+  driver: version,
+  override: ifGiven(fact("target")),
+  gpus: byIndex(amdGpu),
+});
 
 /** Lists missing facts as unknown: their default values would mean "none". */
 function withOpen<Facts extends { readonly unknown?: readonly OpenGpuFact[] }>(

@@ -22,7 +22,7 @@ export function supportProblem(
   others: readonly GpuFacts[] = [],
 ): HostProblem | null {
   const cause = whyUndriven(gpu, driver, others);
-  return cause === null ? null : problem.unsupported(problem.gpuLabel(gpu), cause);
+  return cause === null ? null : unsupported(problem.gpuLabel(gpu), cause);
 }
 
 function whyUndriven(
@@ -105,10 +105,10 @@ export async function withoutDriver({ pci, problems, libraries }: Surroundings):
       ...problems,
       ...Object.entries(freeDrivers)
         .filter(([name]) => heldBy(name).length > 0)
-        .map(([name, module]) => problem.freeDriver(buses(heldBy(name)), name, module)),
-      ...(free.length > 0 ? [problem.noDriver(buses(free), cause)] : []),
+        .map(([name, module]) => freeDriver(buses(heldBy(name)), name, module)),
+      ...(free.length > 0 ? [noDriver(buses(free), cause)] : []),
       ...(ours.length === 0 && other !== undefined
-        ? [problem.otherDriver(buses(others), other.driver ?? "another driver")]
+        ? [otherDriver(buses(others), other.driver ?? "another driver")]
         : []),
       ...completed.problems,
     ],
@@ -161,16 +161,63 @@ export async function unlistedProblems(
       : [...reasons, problem.noDevices(facts.driver, missing, cause)];
   return missing.length === 0 || listed.has(null)
     ? reasons
-    : [...reasons, problem.missingDevices(facts.gpus.length, missing, cause)];
+    : [...reasons, missingDevices(facts.gpus.length, missing, cause)];
 }
 
 /** For a GPU that no kernel driver holds although NVIDIA's is loaded. */
 function unclaimedProblem(gpu: GpuFacts, facts: NvidiaFacts): HostProblem {
   return (
     supportProblem(gpu, facts, facts.gpus) ??
-    problem.unsupported(problem.gpuLabel(gpu), {
+    unsupported(problem.gpuLabel(gpu), {
       reason: `driver ${facts.driver ?? "(unknown version)"} is loaded and did not take it`,
       fix: "see dmesg for NVRM lines; install a driver that supports this GPU",
     })
   );
+}
+
+function noDriver(devices: readonly string[], cause: problem.KnownCause | null): HostProblem {
+  return {
+    code: "HOST_NO_DRIVER",
+    message: `${count(devices.length, "NVIDIA GPU")} (${devices.join(", ")}) and no NVIDIA kernel module loaded${problem.because(cause)}`,
+    fix: cause?.fix ?? "install the NVIDIA driver, or load it: modprobe nvidia",
+  };
+}
+
+/** For the free drivers of Linux, as sysfs names them: nouveau, NovaCore. */
+function freeDriver(devices: readonly string[], driver: string, module: string): HostProblem {
+  return {
+    code: "HOST_NOUVEAU",
+    message: `${driver} holds ${count(devices.length, "NVIDIA GPU")} (${devices.join(", ")}); CUDA needs NVIDIA's own driver`,
+    fix: `blacklist ${module} (blacklist ${module}, options ${module} modeset=0), install the NVIDIA driver, reboot`,
+  };
+}
+
+function otherDriver(devices: readonly string[], driver: string): HostProblem {
+  return {
+    code: "HOST_GPU_TAKEN",
+    message: `${driver} holds ${count(devices.length, "NVIDIA GPU")} (${devices.join(", ")}), which this system therefore cannot use`,
+    fix: `unbind the GPU from ${driver} and bind it to nvidia, or resolve inside the virtual machine that has it`,
+  };
+}
+
+function missingDevices(
+  listed: number,
+  missing: readonly string[],
+  cause: problem.KnownCause | null = null,
+): HostProblem {
+  return {
+    code: "HOST_NO_DEVICES",
+    message: `the driver lists ${count(listed, "GPU")}, the PCI bus has ${missing.join(", ")} too${problem.because(cause)}`,
+    fix:
+      cause?.fix ??
+      "see dmesg for NVRM lines about this GPU, then power-cycle the machine or take the GPU out of service",
+  };
+}
+
+function unsupported(gpu: string, { reason, fix }: problem.KnownCause): HostProblem {
+  return { code: "HOST_GPU_UNSUPPORTED_BY_DRIVER", message: `GPU ${gpu}: ${reason}`, fix };
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? "" : "s"}`;
 }
