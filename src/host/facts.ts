@@ -95,6 +95,8 @@ export interface NvidiaFacts {
   readonly cuda: string | null;
   /** CUDA can open `/dev/nvidia-uvm` here. Absent if unknown, as on a bare host, where the first program that needs the node makes it. */
   readonly uvm?: boolean;
+  /** The GPUs take work, where confidential computing is on. Absent where it is off or unknown. */
+  readonly ready?: boolean;
   /** CUDA started here and found a device for each GPU. Absent if nobody asked it. */
   readonly starts?: boolean;
   readonly gpus: readonly GpuFacts[];
@@ -130,6 +132,12 @@ export interface GpuFacts {
   readonly mig?: readonly MigInstance[] | null | undefined;
   /** Absent if unknown. */
   readonly fabric?: FabricState | undefined;
+  /** `prohibited`: no program gets a context. `exclusive`: one program at a time (nvml.h, `nvmlComputeMode_t`). Absent if unknown. */
+  readonly computeMode?: ComputeMode;
+  /** Absent if unknown. */
+  readonly recovery?: RecoveryAction;
+  /** A row of its memory could not be remapped, ever (nvml.h, `nvmlDeviceGetRemappedRows`). Absent if unknown. */
+  readonly remapFailed?: boolean;
   readonly use: { readonly processes: number | null; readonly memoryMiB: number | null };
 }
 
@@ -140,6 +148,13 @@ export interface GpuFacts {
 export type FabricState = (typeof fabricStates)[number];
 export const fabricStates = ["none", "not-started", "in-progress", "completed", "failed"] as const;
 
+export type ComputeMode = (typeof computeModes)[number];
+export const computeModes = ["default", "exclusive", "prohibited"] as const;
+
+/** What the driver asks for after a fault, in the order of `nvmlDeviceGpuRecoveryAction_t` (nvml.h); `other` is one of newer drivers. */
+export type RecoveryAction = (typeof recoveryActions)[number];
+export const recoveryActions = ["none", "reset", "reboot", "drain-p2p", "drain-and-reset", "other"] as const;
+
 export interface MigInstance {
   readonly uuid: string;
   /** For example `3g.40gb`. */
@@ -149,6 +164,8 @@ export interface MigInstance {
 export interface AmdFacts {
   /** Version of the loaded kernel module; null for the kernel's own module, which has none, and for a device without a driver. */
   readonly driver: string | null;
+  /** The target that `HSA_OVERRIDE_GFX_VERSION` of this process names. No answer counts it. */
+  readonly override?: string;
   /** In ROCm's order. Each partition of a card is a GPU. */
   readonly gpus: readonly AmdGpuFacts[];
   /** Facts that are unknown: their values mean nothing. */

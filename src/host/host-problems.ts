@@ -8,33 +8,8 @@ export interface KnownCause {
   readonly fix: string;
 }
 
-function because(cause: KnownCause | null): string {
+export function because(cause: KnownCause | null): string {
   return cause === null ? "" : `: ${cause.reason}`;
-}
-
-export function noDriver(devices: readonly string[], cause: KnownCause | null): HostProblem {
-  return {
-    code: "HOST_NO_DRIVER",
-    message: `${count(devices.length, "NVIDIA GPU")} (${devices.join(", ")}) and no NVIDIA kernel module loaded${because(cause)}`,
-    fix: cause?.fix ?? "install the NVIDIA driver, or load it: modprobe nvidia",
-  };
-}
-
-/** For the free drivers of Linux, as sysfs names them: nouveau, NovaCore. */
-export function freeDriver(devices: readonly string[], driver: string, module: string): HostProblem {
-  return {
-    code: "HOST_NOUVEAU",
-    message: `${driver} holds ${count(devices.length, "NVIDIA GPU")} (${devices.join(", ")}); CUDA needs NVIDIA's own driver`,
-    fix: `blacklist ${module} (blacklist ${module}, options ${module} modeset=0), install the NVIDIA driver, reboot`,
-  };
-}
-
-export function otherDriver(devices: readonly string[], driver: string): HostProblem {
-  return {
-    code: "HOST_GPU_TAKEN",
-    message: `${driver} holds ${count(devices.length, "NVIDIA GPU")} (${devices.join(", ")}), which this system therefore cannot use`,
-    fix: `unbind the GPU from ${driver} and bind it to nvidia, or resolve inside the virtual machine that has it`,
-  };
 }
 
 export function libraryMismatch(driver: string | null, library: string | null): HostProblem {
@@ -60,20 +35,6 @@ export function noDevices(
   };
 }
 
-export function missingDevices(
-  listed: number,
-  missing: readonly string[],
-  cause: KnownCause | null = null,
-): HostProblem {
-  return {
-    code: "HOST_NO_DEVICES",
-    message: `the driver lists ${count(listed, "GPU")}, the PCI bus has ${missing.join(", ")} too${because(cause)}`,
-    fix:
-      cause?.fix ??
-      "see dmesg for NVRM lines about this GPU, then power-cycle the machine or take the GPU out of service",
-  };
-}
-
 export function gpuLost(where: string): HostProblem {
   return {
     code: "HOST_GPU_LOST",
@@ -87,33 +48,6 @@ export function gpuUnreadable(where: string, reason: string): HostProblem {
     code: "HOST_NVML_FAILED",
     message: `GPU ${where} does not answer: ${reason}`,
     fix: "see dmesg for NVRM and Xid lines, then reset the GPU (nvidia-smi --gpu-reset) or reboot",
-  };
-}
-
-export function emptyMig(gpus: readonly GpuFacts[]): HostProblem {
-  const indexes = gpus.map(({ index }) => index).join(",");
-  return {
-    code: "HOST_MIG_EMPTY",
-    message: `MIG mode is on and no instance is there on GPU ${gpus.map(gpuLabel).join(", ")}: CUDA finds no device`,
-    fix: `make instances: nvidia-smi mig -i ${indexes} -cgi PROFILE -C (nvidia-smi mig -lgip lists the profiles), or turn MIG off: nvidia-smi -i ${indexes} -mig 0`,
-  };
-}
-
-export function fabricNotReady(gpus: readonly GpuFacts[], driver: string | null): HostProblem {
-  const states = [...new Set(gpus.map(({ fabric }) => fabric?.replace("-", " ")))].join(", ");
-  return {
-    code: "HOST_FABRIC_NOT_READY",
-    message: `the NVSwitch fabric is not up (${states}) for GPU ${gpus.map(gpuLabel).join(", ")}: CUDA fails with 802, system not yet initialized`,
-    // The fabric manager refuses a driver of another version (NVIDIA, Fabric Manager User Guide).
-    fix: `install nvidia-fabricmanager of the driver's version${driver === null ? "" : `, ${driver},`} and start it: systemctl enable --now nvidia-fabricmanager (for GB200 racks on the switch trays); /var/log/fabricmanager.log says why it fails`,
-  };
-}
-
-export function noUvm(): HostProblem {
-  return {
-    code: "HOST_NO_UVM",
-    message: "this container has a GPU and no /dev/nvidia-uvm: CUDA fails with 999, unknown error",
-    fix: "make the node on the host: nvidia-modprobe -u -c=0; then start the container anew with it: --device /dev/nvidia-uvm, or an entry for it in the container's configuration (LXC)",
   };
 }
 
@@ -134,10 +68,6 @@ export function fieldUnknown(gpu: string, fields: readonly string[]): HostProble
     message: `GPU ${gpu} does not tell: ${fields.join(", ")}`,
     fix: "update the NVIDIA driver; if the GPU is new, its compute capability can be given in a facts file (--host)",
   };
-}
-
-export function unsupported(gpu: string, { reason, fix }: KnownCause): HostProblem {
-  return { code: "HOST_GPU_UNSUPPORTED_BY_DRIVER", message: `GPU ${gpu}: ${reason}`, fix };
 }
 
 export function containerWithoutDevices(driver: string | null): HostProblem {
@@ -231,10 +161,6 @@ export function gpuLabel({
 }: Pick<GpuFacts | AmdGpuFacts, "index" | "name" | "bus">): string {
   const details = [name, bus].filter((part) => part !== null);
   return details.length === 0 ? `${index}` : `${index} (${details.join(", ")})`;
-}
-
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? "" : "s"}`;
 }
 
 /** The first line of an output, printable and short. */

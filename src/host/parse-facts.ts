@@ -34,6 +34,7 @@ import {
   type AmdGpuFacts,
   type CpuFacts,
   compatModes,
+  computeModes,
   computePartitions,
   containerGpus,
   driverScales,
@@ -46,6 +47,7 @@ import {
   type NvidiaFacts,
   type OpenGpuFact,
   openGpuFacts,
+  recoveryActions,
   type VendorFacts,
 } from "./facts.ts";
 import { unknownUse } from "./no-facts.ts";
@@ -134,6 +136,9 @@ const gpu: Check<GpuFacts> = exactly({
   class: optional(oneOf("datacenter", "workstation", "geforce", "tegra", "unknown"), "unknown"),
   integrated: optional(truth),
   fabric: ifGiven(oneOf(...fabricStates)),
+  computeMode: ifGiven(oneOf(...computeModes)),
+  recovery: ifGiven(oneOf(...recoveryActions)),
+  remapFailed: ifGiven(truth),
   mig: ifPresent(optional(list(exactly<MigInstance>({ uuid, profile: fact("profile") })))),
   use: optional(exactly<GpuFacts["use"]>({ processes: number, memoryMiB: number }), unknownUse),
 });
@@ -175,11 +180,17 @@ const knownNvidia: Check<NvidiaFacts> = exactly({
   library: version,
   cuda: optional(fact("cuda")),
   uvm: ifGiven(truth),
+  ready: ifGiven(truth),
   starts: ifGiven(truth),
   gpus: byIndex(gpu),
 });
 
-const knownAmd: Check<AmdFacts> = exactly({ unknown, driver: version, gpus: byIndex(amdGpu) });
+const knownAmd: Check<AmdFacts> = exactly({
+  unknown,
+  driver: version,
+  override: ifGiven(fact("target")),
+  gpus: byIndex(amdGpu),
+});
 
 /** Lists missing facts as unknown: their default values would mean "none". */
 function withOpen<Facts extends { readonly unknown?: readonly OpenGpuFact[] }>(

@@ -22,6 +22,8 @@ export interface AmdGpuView {
   readonly target: string | null;
   readonly sramecc: boolean | null;
   readonly integrated: boolean | null;
+  /** The target that a variable names in place of its own. */
+  readonly override?: string;
 }
 
 export function viewAmd({ amd, problems, sources }: HostFacts): AmdView | null {
@@ -31,7 +33,7 @@ export function viewAmd({ amd, problems, sources }: HostFacts): AmdView | null {
   return {
     driver,
     driven: driver !== null || !isDriverless(amd, { problems, sources }),
-    gpus: judged.map(viewAmdGpu),
+    gpus: judged.map((gpu) => ({ ...viewAmdGpu(gpu), ...(amd.override && { override: amd.override }) })),
     besides: besides.map(viewAmdGpu),
   };
 }

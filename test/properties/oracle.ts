@@ -165,6 +165,7 @@ export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
     "HOST_MIG_EMPTY",
     "HOST_FABRIC_NOT_READY",
     "HOST_NO_UVM",
+    "HOST_GPU_NOT_READY",
   ];
   const broken_ = rocm === undefined ? broken : ["HOST_AMD_GPU_SKIPPED"];
   if (accelerator === undefined && host.problems.some((problem) => broken_.includes(problem.code)))
@@ -468,7 +469,7 @@ export function askOracleForBest(lock: Lock, host: HostFacts): string | null {
   // The same where its state is no state to stay in. Images for NVIDIA come before those for AMD.
   const ill = (codes: RegExp) => host.problems.some(({ code }) => codes.test(code));
   const broken =
-    /^HOST_(DRIVER_LIBRARY_MISMATCH|GPU_LOST|NVML_FAILED|NO_DEVICES|SMI_TIMEOUT|SMI_FAILED|MIG_EMPTY|FABRIC_NOT_READY|NO_UVM)$/;
+    /^HOST_(DRIVER_LIBRARY_MISMATCH|GPU_LOST|NVML_FAILED|NO_DEVICES|SMI_TIMEOUT|SMI_FAILED|MIG_EMPTY|FABRIC_NOT_READY|NO_UVM|GPU_NOT_READY)$/;
   const nvidiaOpen = (isUntold(host) || ill(broken)) && built.some(({ requires }) => requires.cuda !== null);
   const amdOpen =
     (isAmdUntold(host) || ill(/^HOST_AMD_GPU_SKIPPED$/)) &&

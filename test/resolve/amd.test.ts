@@ -72,6 +72,17 @@ describe("AMD's GPU code", () => {
     expect(runs(["gfx1250:xnack+"], amdHost([amdGpu({ target: "gfx1250" })]))).toHaveLength(1);
   });
 
+  it("is not chosen by HSA_OVERRIDE_GFX_VERSION, which is named where it would change the answer", () => {
+    const card = amdHost([amdGpu({ target: "gfx1031" })]);
+    const host: HostFacts = { ...card, amd: card.amd && { ...card.amd, override: "gfx1030" } };
+    expect(fixOf(rocmImage(["gfx1030"]), host)).toBe(
+      "has gfx1030, none of which runs on AMD GPU 0, gfx1031; HSA_OVERRIDE_GFX_VERSION, which names gfx1030, is ignored; fix: add compute=gfx10-3-generic to the image's cell, or add compute=gfx1031 to the image's cell",
+    );
+    expect(runs(["gfx10-3-generic"], host)).toEqual(["gfx10-3-generic"]);
+    for (const [code, other] of [[["gfx942"], host] as const, [["gfx1030"], card] as const])
+      expect(fixOf(rocmImage(code), other)).not.toContain("HSA_OVERRIDE");
+  });
+
   it("has to be there for every card, and for a processor's GPU only where that is all", () => {
     expect(runs(["gfx1100"], amdHost([rx7900, mi300x]))).toBe("NO_GPU_CODE");
     expect(fixOf(rocmImage(["gfx1100"]), amdHost([rx7900, mi300x]))).toMatch(

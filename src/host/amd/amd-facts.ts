@@ -53,7 +53,7 @@ export function readAmd(io: HostIo, pci: readonly PciGpu[], options: AmdOptions)
   const ofProcessor = missed.length > 0 && missed.every(({ integrated }) => integrated === true);
   const unmissed = ofProcessor && (options.others || container);
   return {
-    facts: { driver: driver.value, gpus: visible.gpus },
+    facts: { driver: driver.value, ...overrideOf(io), gpus: visible.gpus },
     runtime,
     problems: [
       ...(unmissed ? [] : [...reached.problems, ...unlisted(rest, container)]),
@@ -70,6 +70,15 @@ export function readAmd(io: HostIo, pci: readonly PciGpu[], options: AmdOptions)
       "runtime.amd": runtime.source,
     }),
   };
+}
+
+/** `10.3.0` stands for gfx1030. Source: ROCm/ROCR-Runtime, libhsakmt/src/topology.c. */
+function overrideOf({ env }: HostIo): Pick<AmdFacts, "override"> {
+  const named = /^(\d{1,2})\.(\d{1,2})\.(\d{1,2})$/.exec(env.HSA_OVERRIDE_GFX_VERSION ?? "");
+  const [major, minor, stepping] = (named?.slice(1) ?? []).map(Number);
+  if (major === undefined || minor === undefined || stepping === undefined) return {};
+  const override = amdTarget(major * 10_000 + minor * 100 + stepping);
+  return override === null ? {} : { override };
 }
 
 function readDriver(io: HostIo) {

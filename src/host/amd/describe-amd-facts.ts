@@ -8,7 +8,7 @@ export function describeAmd(
   problems: HostFacts["problems"],
 ): readonly FactsRow[] {
   if (amd == null) return [];
-  const { driver, gpus, unknown: open = [] } = amd;
+  const { driver, override, gpus, unknown: open = [] } = amd;
   const absent = open.includes("driver")
     ? `driver ${unknown}`
     : problems.some(({ code }) => code === "HOST_AMD_NO_DRIVER")
@@ -17,6 +17,7 @@ export function describeAmd(
   const none = open.includes("gpus") ? unknown : "none visible";
   return [
     ["amd", driver === null ? absent : `driver ${driver}`],
+    ...(override === undefined ? [] : [["", `HSA_OVERRIDE_GFX_VERSION names ${override}: ignored`] as const]),
     ...(gpus.length === 0 ? [["amd gpus", none] as const] : gpus.map(describeAmdGpu)),
   ];
 }

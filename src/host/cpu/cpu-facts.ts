@@ -1,6 +1,6 @@
 /** Reads the CPU part of the facts. */
 
-import { inferHiddenFeatures, inferUnprinted } from "../../hardware/cpu-hidden-features.ts";
+import { inferHiddenFeatures, inferOfBase, inferUnprinted } from "../../hardware/cpu-hidden-features.ts";
 import { cpuLevel } from "../../hardware/cpu-levels.ts";
 import { parseVersion, type VersionParts } from "../../hardware/driver-version.ts";
 import type { CpuFacts, FactsPart } from "../facts.ts";
@@ -29,7 +29,7 @@ export function readCpu(
   }
   const hidden = hiddenFeatures(info, kernel === null ? null : parseVersion(kernel));
   const features = [...new Set([...info.features, ...hidden])].sort();
-  const source = hidden.length === 0 ? path : `${path} + family/model`;
+  const source = hidden.length === 0 ? path : `${path} + ${info.family === null ? "kernel" : "family/model"}`;
   return { facts: cpuFacts(info, features, architecture), problems: [], sources: { "cpu.features": source } };
 }
 
@@ -40,12 +40,15 @@ function cpuFacts(info: CpuInfo, features: readonly string[] | null, architectur
   return { vendor: info.vendor, model: info.model, features, level };
 }
 
-/** Features that this kernel prints under no name, by vendor, family and model. */
+/** Features that this kernel prints under no name: by vendor, family and model, or as a part of another feature. */
 function hiddenFeatures(
   { vendor, family, features }: CpuInfo,
   kernel: VersionParts | null,
 ): readonly string[] {
-  if (vendor === null || family === null || features === null) return [];
+  if (features === null) return [];
+  const ofBase =
+    kernel === null ? [] : inferOfBase(features, kernel).filter((name) => !features.includes(name));
+  if (vendor === null || family === null) return ofBase;
   const inferred = [
     ...inferHiddenFeatures(vendor, family.family, family.model, features),
     ...(kernel === null ? [] : inferUnprinted(vendor, family.family, family.model, features, kernel)),

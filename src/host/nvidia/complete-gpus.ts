@@ -5,7 +5,7 @@ import { compareText } from "../../io/collections.ts";
 import type { GpuClass, GpuFacts, HostFacts, HostProblem } from "../facts.ts";
 import { fieldUnknown, gpuLabel } from "../host-problems.ts";
 import type { PciGpu } from "../pci.ts";
-import { unknownGpu } from "../no-facts.ts";
+import { knownSources, unknownGpu } from "../no-facts.ts";
 import { parseTegraName, type Tegra } from "./surroundings.ts";
 
 export interface CompletedGpus {
@@ -100,4 +100,10 @@ export async function completeFacts(facts: HostFacts): Promise<HostFacts> {
     }),
   );
   return { ...facts, nvidia: { ...nvidia, gpus } };
+}
+
+/** The sources of the GPUs and of their compute capabilities. */
+export function gpuSources(from: string, { computeSource, gpus }: CompletedGpus): HostFacts["sources"] {
+  const compute = gpus.length === 0 ? null : computeSource;
+  return knownSources({ "nvidia.gpus": from, "nvidia.gpus.compute": compute });
 }

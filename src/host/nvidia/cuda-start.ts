@@ -54,7 +54,7 @@ export const cudaFailures: Readonly<Record<number, Failure>> = {
   46: {
     name: "CUDA_ERROR_DEVICE_UNAVAILABLE",
     meaning: "a device is unavailable: its compute mode is Prohibited, or another program has it alone",
-    named: [],
+    named: ["HOST_GPU_NOT_READY"],
     fix: () =>
       "end the other program, or set the mode back: nvidia-smi -c DEFAULT (nvidia-smi -q -d COMPUTE shows it)",
   },
@@ -81,7 +81,7 @@ export const cudaFailures: Readonly<Record<number, Failure>> = {
   802: {
     name: "CUDA_ERROR_SYSTEM_NOT_READY",
     meaning: "the system is not yet initialized",
-    named: ["HOST_FABRIC_NOT_READY"],
+    named: ["HOST_FABRIC_NOT_READY", "HOST_GPU_NOT_READY"],
     fix: ({ gpus }) => {
       const isUp = gpus.every(({ fabric }) => fabric === "completed" || fabric === "none");
       const ready = "set the GPUs ready where confidential computing is on: nvidia-smi conf-compute -srs 1";

@@ -17,12 +17,13 @@ export function describeNvidia(
   const labelled = isLabelled(problems);
   if (nvidia === undefined) return [["nvidia", unknown]];
   if (nvidia === null) return [["nvidia", labelled ? "none labelled" : "no device and no driver"]];
-  const { driver, module, library, cuda, uvm, gpus, unknown: open = [] } = nvidia;
+  const { driver, module, library, cuda, uvm, ready, gpus, unknown: open = [] } = nvidia;
   const details = [
     module === null ? null : `${module} module`,
     cuda === null ? null : `CUDA up to ${cuda}`,
     library === null || library === driver ? null : `library ${library}`,
     uvm === false ? "no /dev/nvidia-uvm" : null,
+    ready === undefined ? null : `confidential computing ${ready ? "ready" : "not ready"}`,
   ].filter((part) => part !== null);
   return [
     ["driver", [driver ?? (driverless(problems) ? "none" : unknown), ...details].join(", ")],
@@ -42,10 +43,17 @@ function describeGpu(gpu: GpuFacts): readonly FactsRow[] {
   ].filter((part) => part !== null);
   return [
     [`gpu ${gpu.index}`, `${gpu.name ?? gpu.pci ?? unknown}: ${details.join(", ")}`],
-    ...(gpu.fabric === undefined || gpu.fabric === "none"
-      ? []
-      : [["", `NVSwitch fabric ${gpu.fabric.replace("-", " ")}`] as const]),
-    ...(gpu.mig?.length === 0 ? [["", "MIG without an instance"] as const] : []),
+    ...describeStates(gpu).map((state) => ["", state] as const),
     ...(gpu.mig ?? []).map(({ profile, uuid }) => ["", `MIG ${profile} ${uuid}`] as const),
+  ];
+}
+
+function describeStates({ fabric, computeMode, recovery, remapFailed, mig }: GpuFacts): readonly string[] {
+  return [
+    ...(fabric === undefined || fabric === "none" ? [] : [`NVSwitch fabric ${fabric.replace("-", " ")}`]),
+    ...(computeMode === undefined || computeMode === "default" ? [] : [`compute mode ${computeMode}`]),
+    ...(recovery === undefined || recovery === "none" ? [] : [`recovery action ${recovery}`]),
+    ...(remapFailed === true ? ["a memory row could not be remapped"] : []),
+    ...(mig?.length === 0 ? ["MIG without an instance"] : []),
   ];
 }

@@ -1,12 +1,15 @@
-/** GPUs that the loaded driver does not list or cannot drive, and why. */
+/** GPUs without a driver, and GPUs that the loaded driver does not list or cannot drive, and why. */
 
 import { parseComputeCapability } from "../../hardware/compute-capability.ts";
 import { driverBranch, parseDriverVersion } from "../../hardware/driver-version.ts";
 import { branchDrives, findArchitecture, type GpuArchitecture } from "../../hardware/gpu-architectures.ts";
 import type { GpuFacts, HostProblem, NvidiaFacts } from "../facts.ts";
 import type { HostIo } from "../host-io.ts";
-import { gpuLabel, type KnownCause, missingDevices, noDevices, unsupported } from "../host-problems.ts";
-import { completeGpus } from "./complete-gpus.ts";
+import * as problem from "../host-problems.ts";
+import { unknownNvidia } from "../no-facts.ts";
+import { type PciGpu, pciPath } from "../pci.ts";
+import { completeGpus, gpuSources } from "./complete-gpus.ts";
+import type { NvidiaPart } from "./nvidia-reading.ts";
 import { fromPci, isExcluded } from "./proc-reading.ts";
 import type { Surroundings } from "./surroundings.ts";
 
@@ -19,14 +22,14 @@ export function supportProblem(
   others: readonly GpuFacts[] = [],
 ): HostProblem | null {
   const cause = whyUndriven(gpu, driver, others);
-  return cause === null ? null : unsupported(gpuLabel(gpu), cause);
+  return cause === null ? null : unsupported(problem.gpuLabel(gpu), cause);
 }
 
 function whyUndriven(
   gpu: GpuFacts,
   { driver, module }: DriverFacts,
   others: readonly GpuFacts[],
-): KnownCause | null {
+): problem.KnownCause | null {
   const architecture = architectureOf(gpu);
   const version = driver === null ? null : parseDriverVersion(driver);
   if (architecture === null || version === null) return null;
@@ -73,7 +76,7 @@ function installing(
   });
   return lost.length === 0
     ? `install ${what}`
-    : `no ${kind} of the driver drives this GPU and GPU ${lost.map(gpuLabel).join(", ")} together: move one of them to another machine, or hand it to a virtual machine`;
+    : `no ${kind} of the driver drives this GPU and GPU ${lost.map(problem.gpuLabel).join(", ")} together: move one of them to another machine, or hand it to a virtual machine`;
 }
 
 function architectureOf({ compute }: GpuFacts): GpuArchitecture | null {
@@ -81,8 +84,40 @@ function architectureOf({ compute }: GpuFacts): GpuArchitecture | null {
   return parsed === null ? null : findArchitecture(parsed);
 }
 
+/** Linux' own drivers of NVIDIA's GPUs: the name in sysfs, and the kernel module. Source: drivers/gpu/drm/nouveau, drivers/gpu/nova-core. */
+const freeDrivers: Readonly<Record<string, string>> = { nouveau: "nouveau", NovaCore: "nova_core" };
+
+/** GPUs that no NVIDIA driver holds: their products, and the driver that holds them instead. */
+export async function withoutDriver({ pci, problems, libraries }: Surroundings): Promise<NvidiaPart> {
+  const isFree = ({ driver }: PciGpu) => driver !== null && Object.hasOwn(freeDrivers, driver);
+  const ours = pci.filter((gpu) => gpu.driver === null || gpu.driver === "nvidia" || isFree(gpu));
+  const others = pci.filter((gpu) => !ours.includes(gpu));
+  const buses = (gpus: readonly PciGpu[]) => gpus.map(({ bus }) => bus);
+  const heldBy = (name: string) => ours.filter(({ driver }) => driver === name);
+  const free = ours.filter((gpu) => !isFree(gpu));
+  const [other] = others;
+  const completed = await completeGpus(ours.map(fromPci), pci, null);
+  const idle = completed.gpus.filter(({ bus }) => free.some((gpu) => gpu.bus === bus));
+  const cause = whyNotLoaded(idle, libraries[0]?.version ?? null);
+  return {
+    facts: { ...unknownNvidia, gpus: completed.gpus },
+    problems: [
+      ...problems,
+      ...Object.entries(freeDrivers)
+        .filter(([name]) => heldBy(name).length > 0)
+        .map(([name, module]) => freeDriver(buses(heldBy(name)), name, module)),
+      ...(free.length > 0 ? [noDriver(buses(free), cause)] : []),
+      ...(ours.length === 0 && other !== undefined
+        ? [otherDriver(buses(others), other.driver ?? "another driver")]
+        : []),
+      ...completed.problems,
+    ],
+    sources: gpuSources(pciPath, completed),
+  };
+}
+
 /** For GPUs without a loaded driver: the branch of which the libraries on disk are, or any newer branch, may have dropped the card. */
-export function whyNotLoaded(gpus: readonly GpuFacts[], installed: string | null): KnownCause | null {
+export function whyNotLoaded(gpus: readonly GpuFacts[], installed: string | null): problem.KnownCause | null {
   const found = gpus.flatMap((gpu) => whyUndriven(gpu, { driver: installed, module: null }, gpus) ?? []);
   if (found[0] !== undefined || installed !== null) return found[0] ?? null;
   const last = gpus.flatMap((gpu) => architectureOf(gpu)?.lastDriverBranch ?? []);
@@ -123,7 +158,7 @@ export async function unlistedProblems(
   if (facts.gpus.length === 0)
     return reasons.length > 0 && missing.length === 0
       ? reasons
-      : [...reasons, noDevices(facts.driver, missing, cause)];
+      : [...reasons, problem.noDevices(facts.driver, missing, cause)];
   return missing.length === 0 || listed.has(null)
     ? reasons
     : [...reasons, missingDevices(facts.gpus.length, missing, cause)];
@@ -133,9 +168,56 @@ export async function unlistedProblems(
 function unclaimedProblem(gpu: GpuFacts, facts: NvidiaFacts): HostProblem {
   return (
     supportProblem(gpu, facts, facts.gpus) ??
-    unsupported(gpuLabel(gpu), {
+    unsupported(problem.gpuLabel(gpu), {
       reason: `driver ${facts.driver ?? "(unknown version)"} is loaded and did not take it`,
       fix: "see dmesg for NVRM lines; install a driver that supports this GPU",
     })
   );
+}
+
+function noDriver(devices: readonly string[], cause: problem.KnownCause | null): HostProblem {
+  return {
+    code: "HOST_NO_DRIVER",
+    message: `${count(devices.length, "NVIDIA GPU")} (${devices.join(", ")}) and no NVIDIA kernel module loaded${problem.because(cause)}`,
+    fix: cause?.fix ?? "install the NVIDIA driver, or load it: modprobe nvidia",
+  };
+}
+
+/** For the free drivers of Linux, as sysfs names them: nouveau, NovaCore. */
+function freeDriver(devices: readonly string[], driver: string, module: string): HostProblem {
+  return {
+    code: "HOST_NOUVEAU",
+    message: `${driver} holds ${count(devices.length, "NVIDIA GPU")} (${devices.join(", ")}); CUDA needs NVIDIA's own driver`,
+    fix: `blacklist ${module} (blacklist ${module}, options ${module} modeset=0), install the NVIDIA driver, reboot`,
+  };
+}
+
+function otherDriver(devices: readonly string[], driver: string): HostProblem {
+  return {
+    code: "HOST_GPU_TAKEN",
+    message: `${driver} holds ${count(devices.length, "NVIDIA GPU")} (${devices.join(", ")}), which this system therefore cannot use`,
+    fix: `unbind the GPU from ${driver} and bind it to nvidia, or resolve inside the virtual machine that has it`,
+  };
+}
+
+function missingDevices(
+  listed: number,
+  missing: readonly string[],
+  cause: problem.KnownCause | null = null,
+): HostProblem {
+  return {
+    code: "HOST_NO_DEVICES",
+    message: `the driver lists ${count(listed, "GPU")}, the PCI bus has ${missing.join(", ")} too${problem.because(cause)}`,
+    fix:
+      cause?.fix ??
+      "see dmesg for NVRM lines about this GPU, then power-cycle the machine or take the GPU out of service",
+  };
+}
+
+function unsupported(gpu: string, { reason, fix }: problem.KnownCause): HostProblem {
+  return { code: "HOST_GPU_UNSUPPORTED_BY_DRIVER", message: `GPU ${gpu}: ${reason}`, fix };
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? "" : "s"}`;
 }

@@ -2,58 +2,23 @@
 
 import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
 import { compareCudaVersions, parseCudaVersion } from "../../hardware/driver-version.ts";
-import type { FactsPart, HostFacts, HostProblem, NvidiaFacts } from "../facts.ts";
+import type { HostProblem, NvidiaFacts } from "../facts.ts";
 import type { HostIo } from "../host-io.ts";
 import * as problem from "../host-problems.ts";
-import { type PciGpu, pciPath } from "../pci.ts";
-import { knownSources, unknownNvidia } from "../no-facts.ts";
-import { type CompletedGpus, completeGpus } from "./complete-gpus.ts";
-import { supportProblem, unlistedProblems, whyNotLoaded } from "./driver-support.ts";
-import type { NvidiaReading } from "./nvidia-reading.ts";
-import { fromPci } from "./proc-reading.ts";
+import type { PciGpu } from "../pci.ts";
+import { knownSources } from "../no-facts.ts";
+import { completeGpus, gpuSources } from "./complete-gpus.ts";
+import type { NvidiaPart, NvidiaReading } from "./nvidia-reading.ts";
 import { readDriver, tegraReading } from "./read-driver.ts";
 import { readSurroundings, type Surroundings } from "./surroundings.ts";
-
-type NvidiaPart = FactsPart<NvidiaFacts | null>;
 
 /** The facts are null when there is neither an NVIDIA device nor a driver. */
 export async function readNvidia(io: HostIo, pci: readonly PciGpu[]): Promise<NvidiaPart> {
   const around = readSurroundings(io, pci);
   if (around === null) return { facts: null, problems: [], sources: {} };
   if (around.driver) return factsOf(io, around, await readDriver(io, around));
-  return around.tegra === null ? withoutDriver(around) : factsOf(io, around, tegraReading(around.tegra));
-}
-
-/** Linux' own drivers of NVIDIA's GPUs: the name in sysfs, and the kernel module. Source: drivers/gpu/drm/nouveau, drivers/gpu/nova-core. */
-const freeDrivers: Readonly<Record<string, string>> = { nouveau: "nouveau", NovaCore: "nova_core" };
-
-/** GPUs that no NVIDIA driver holds: their products, and the driver that holds them instead. */
-async function withoutDriver({ pci, problems, libraries }: Surroundings): Promise<NvidiaPart> {
-  const isFree = ({ driver }: PciGpu) => driver !== null && Object.hasOwn(freeDrivers, driver);
-  const ours = pci.filter((gpu) => gpu.driver === null || gpu.driver === "nvidia" || isFree(gpu));
-  const others = pci.filter((gpu) => !ours.includes(gpu));
-  const buses = (gpus: readonly PciGpu[]) => gpus.map(({ bus }) => bus);
-  const heldBy = (name: string) => ours.filter(({ driver }) => driver === name);
-  const free = ours.filter((gpu) => !isFree(gpu));
-  const [other] = others;
-  const completed = await completeGpus(ours.map(fromPci), pci, null);
-  const idle = completed.gpus.filter(({ bus }) => free.some((gpu) => gpu.bus === bus));
-  const cause = whyNotLoaded(idle, libraries[0]?.version ?? null);
-  return {
-    facts: { ...unknownNvidia, gpus: completed.gpus },
-    problems: [
-      ...problems,
-      ...Object.entries(freeDrivers)
-        .filter(([name]) => heldBy(name).length > 0)
-        .map(([name, module]) => problem.freeDriver(buses(heldBy(name)), name, module)),
-      ...(free.length > 0 ? [problem.noDriver(buses(free), cause)] : []),
-      ...(ours.length === 0 && other !== undefined
-        ? [problem.otherDriver(buses(others), other.driver ?? "another driver")]
-        : []),
-      ...completed.problems,
-    ],
-    sources: gpuSources(pciPath, completed),
-  };
+  if (around.tegra === null) return (await import("./driver-support.ts")).withoutDriver(around);
+  return factsOf(io, around, tegraReading(around.tegra));
 }
 
 /** Completes the reading of the driver with what the surroundings and the tables tell. */
@@ -69,9 +34,11 @@ async function factsOf(io: HostIo, around: Surroundings, reading: NvidiaReading)
     module: module?.flavor ?? null,
     library: library.value,
     cuda: cuda.value,
+    ...(reading.ready !== undefined && { ready: reading.ready }),
     gpus: completed.gpus,
   };
-  const confirmed = reading.source === "nvml" || reading.source === "nvidia-smi";
+  const listed = new Set(completed.gpus.map(({ bus }) => bus));
+  const isComplete = completed.gpus.length > 0 && pci.every(({ bus }) => listed.has(bus));
   return {
     facts,
     problems: [
@@ -79,8 +46,9 @@ async function factsOf(io: HostIo, around: Surroundings, reading: NvidiaReading)
       ...l4tProblem(around),
       ...reading.problems,
       ...completed.problems,
-      ...(confirmed ? [] : completed.gpus.flatMap((gpu) => supportProblem(gpu, facts) ?? [])),
-      ...(await unlistedProblems(io, around, facts, reading.problems.length > 0)),
+      ...(isComplete && isDriversWord(reading.source)
+        ? []
+        : await driverProblems(io, around, facts, reading)),
     ],
     sources: {
       ...knownSources({
@@ -92,6 +60,25 @@ async function factsOf(io: HostIo, around: Surroundings, reading: NvidiaReading)
       ...(reading.gpus === null ? {} : gpuSources(reading.source, completed)),
     },
   };
+}
+
+/** A driver that lists its GPUs drives them, whatever the tables say. */
+async function driverProblems(
+  io: HostIo,
+  around: Surroundings,
+  facts: NvidiaFacts,
+  { source, problems }: NvidiaReading,
+): Promise<readonly HostProblem[]> {
+  const { supportProblem, unlistedProblems } = await import("./driver-support.ts");
+  const unconfirmed = isDriversWord(source) ? [] : facts.gpus;
+  return [
+    ...unconfirmed.flatMap((gpu) => supportProblem(gpu, facts) ?? []),
+    ...(await unlistedProblems(io, around, facts, problems.length > 0)),
+  ];
+}
+
+function isDriversWord(source: string): boolean {
+  return source === "nvml" || source === "nvidia-smi";
 }
 
 function scaleOf({ wsl, tegra }: Surroundings): Pick<NvidiaFacts, "driverScale"> {
@@ -145,10 +132,4 @@ function cudaOf({ wsl, tegra }: Surroundings, reading: NvidiaReading, driver: st
 function l4tProblem({ module, tegra }: Surroundings): readonly HostProblem[] {
   const l4t = module?.l4t ?? (module === null && tegra !== null ? tegra.l4t : null);
   return l4t === null ? [] : [problem.l4tNumber(l4t)];
-}
-
-/** The sources of the GPUs and of their compute capabilities. */
-function gpuSources(from: string, { computeSource, gpus }: CompletedGpus): HostFacts["sources"] {
-  const compute = gpus.length === 0 ? null : computeSource;
-  return knownSources({ "nvidia.gpus": from, "nvidia.gpus.compute": compute });
 }

@@ -1,6 +1,6 @@
 /** Driver and GPUs as one source tells them, before other sources and the tables fill the gaps. */
 
-import type { GpuFacts, HostProblem } from "../facts.ts";
+import type { FactsPart, GpuFacts, HostProblem, NvidiaFacts } from "../facts.ts";
 
 export interface NvidiaReading {
   /** Word for `sources`: `nvml`, `nvidia-smi`, a path. */
@@ -12,4 +12,9 @@ export interface NvidiaReading {
   /** Class and integration are open: no source tells them. null when this source could not list the GPUs. */
   readonly gpus: readonly GpuFacts[] | null;
   readonly problems: readonly HostProblem[];
+  /** As {@link NvidiaFacts} has it. */
+  readonly ready?: boolean;
 }
+
+/** The facts are null when there is neither an NVIDIA device nor a driver. */
+export type NvidiaPart = FactsPart<NvidiaFacts | null>;

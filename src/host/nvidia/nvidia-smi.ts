@@ -1,10 +1,18 @@
 /** Parses the output of `nvidia-smi`. */
 
-import type { FabricState, GpuFacts, HostProblem, MigInstance } from "../facts.ts";
+import {
+  type ComputeMode,
+  type FabricState,
+  type GpuFacts,
+  type HostProblem,
+  type MigInstance,
+  type RecoveryAction,
+  recoveryActions,
+} from "../facts.ts";
 import * as problem from "../host-problems.ts";
 import { formatBus, formatPciId } from "../pci.ts";
 
-/** The columns of the query. Older programs lack the last ones. */
+/** The columns of the query, the oldest first. Older programs lack the last ones. */
 export const queryFields = [
   "index",
   "uuid",
@@ -14,11 +22,16 @@ export const queryFields = [
   "pci.device_id",
   "memory.total",
   "memory.used",
+  "compute_mode",
   "mig.mode.current",
   "compute_cap",
   "fabric.state",
   "fabric.status",
 ] as const;
+
+/** Columns for drivers from this branch on: seen in what nvidia-smi 590.48.01, 595.80 and 610.57.04 printed. */
+export const newFields = ["gpu_recovery_action", "remapped_rows.failure"] as const;
+export const newBranch = 590;
 
 export interface SmiGpu extends Pick<GpuFacts, "uuid" | "name" | "compute" | "pci" | "bus" | "memoryMiB"> {
   readonly index: number | null;
@@ -26,6 +39,9 @@ export interface SmiGpu extends Pick<GpuFacts, "uuid" | "name" | "compute" | "pc
   readonly usedMiB: number | null;
   readonly mig: boolean | null;
   readonly fabric: FabricState | null;
+  readonly computeMode: ComputeMode | null;
+  readonly recovery: RecoveryAction | null;
+  readonly remapFailed: boolean | null;
   /** Columns with an error in place of a value: `[Unknown Error]`, `[GPU is lost]`, `ERR!`. */
   readonly broken: readonly string[];
 }
@@ -84,6 +100,9 @@ function smiGpu(columns: readonly string[], row: readonly string[]): SmiGpu {
     compute: /^\d{1,2}\.\d$/.exec(value("compute_cap") ?? "")?.[0] ?? null,
     mig: mig === "enabled" ? true : mig === "disabled" ? false : null,
     fabric: fabricOf(raw("fabric.state"), raw("fabric.status")),
+    computeMode: wordOf(modeWords, value("compute_mode")),
+    recovery: recoveryOf(value("gpu_recovery_action")),
+    remapFailed: wordOf(yesWords, value("remapped_rows.failure")),
     // An error is a value of the fabric's status.
     broken: columns.filter((column) => column !== "fabric.status" && isBroken(raw(column) ?? "")),
   };
@@ -91,16 +110,39 @@ function smiGpu(columns: readonly string[], row: readonly string[]): SmiGpu {
 
 /** GB200 prints `state  Completed`. */
 function fabricOf(state: string | null, status: string | null): FabricState | null {
-  const found = fabricWords.find(([pattern]) => pattern.test(state ?? ""))?.[1] ?? null;
+  const found = wordOf(fabricWords, state);
   return found === "completed" && status !== null && !/success$|n\/a\]?$/i.test(status) ? "failed" : found;
 }
 
-const fabricWords: readonly (readonly [RegExp, FabricState])[] = [
+type Words<Fact> = readonly (readonly [RegExp, Fact])[];
+
+function wordOf<Fact>(words: Words<Fact>, text: string | null): Fact | null {
+  return words.find(([pattern]) => pattern.test(text ?? ""))?.[1] ?? null;
+}
+
+const fabricWords: Words<FabricState> = [
   [/completed$/i, "completed"],
   [/in progress$/i, "in-progress"],
   [/not started$/i, "not-started"],
   [/^\[?(?:n\/a|not supported)\]?$/i, "none"],
 ];
+
+const modeWords: Words<ComputeMode> = [
+  [/^Default$/, "default"],
+  [/^Exclusive/, "exclusive"],
+  [/^Prohibited$/, "prohibited"],
+];
+
+const yesWords: Words<boolean> = [
+  [/^Yes$/, true],
+  [/^No$/, false],
+];
+
+/** `Drain and Reset` → `drain-and-reset`. */
+function recoveryOf(text: string | null): RecoveryAction | null {
+  const word = text?.toLowerCase().replaceAll(" ", "-");
+  return text === null ? null : (recoveryActions.find((action) => action === word) ?? "other");
+}
 
 /** `[N/A]`, `N/A`, `[Not Supported]`, `[Requested functionality has been deprecated]`, `ERR!`: no value. */
 function present(cell: string | null): string | null {

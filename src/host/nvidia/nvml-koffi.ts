@@ -40,6 +40,7 @@ function ask(library: NativeLibrary): NvmlReading {
     cudaVersion: readNumber(library.bind("nvmlSystemGetCudaDriverVersion_v2", ["void *"])),
     deviceCount,
     devices: Array.from({ length: count }, (_, index) => readDevice(library, index)),
+    ...readReady(library),
   };
   library.bind("nvmlShutdown", [])();
   return reading;
@@ -66,6 +67,9 @@ function readDevice(library: NativeLibrary, index: number): NvmlDevice {
     processes: readProcessCount(on),
     mig: readMig(library, on),
     fabric: readFabric(on("nvmlDeviceGetGpuFabricInfo", ["void *"])),
+    computeMode: readNumber(on("nvmlDeviceGetComputeMode", ["void *"])),
+    recovery: readField(on("nvmlDeviceGetFieldValues", ["int", "void *"]), recoveryField),
+    remapFailed: readRemapFailed(on("nvmlDeviceGetRemappedRows", ["void *", "void *", "void *", "void *"])),
   };
 }
 
@@ -126,6 +130,33 @@ function readProcessCount(on: (name: string, types: readonly string[]) => Call):
 function readFabric(call: Call): NvmlAnswer<{ state: number; status: number }> {
   const info = Buffer.alloc(64);
   return answer(call(info), () => ({ state: info.readUInt8(24), status: uint(info, 16) }));
+}
+
+/** NVML_FI_DEV_GET_GPU_RECOVERY_ACTION, from R565 on. */
+const recoveryField = 230;
+
+/** nvmlFieldValue_t: uint field, uint scope, two times of 8 bytes, uint type, int code, and a value of 8 bytes. */
+function readField(call: Call, field: number): NvmlAnswer<number> {
+  const info = Buffer.alloc(40);
+  new Uint32Array(info.buffer, info.byteOffset, 1)[0] = field;
+  const code = call(1, info);
+  return answer(code === nvmlCodes.success ? uint(info, 28) : code, () => uint(info, 32));
+}
+
+/** Rows remapped after correctable and after uncorrectable errors, whether some wait for a reset, whether one ever failed. */
+function readRemapFailed(call: Call): NvmlAnswer<boolean> {
+  const rows = Buffer.alloc(16);
+  const code = call(...[0, 4, 8, 12].map((at) => rows.subarray(at)));
+  return answer(code, () => uint(rows, 12) !== 0);
+}
+
+/** nvmlConfComputeSystemState_t: uint environment, uint feature, uint mode of developers' tools. */
+function readReady(library: NativeLibrary): Pick<NvmlReading, "ready"> {
+  const state = Buffer.alloc(12);
+  const code = library.bind("nvmlSystemGetConfComputeState", ["void *"])(state);
+  if (code !== nvmlCodes.success || uint(state, 4) !== 1) return {};
+  const ready = readNumber(library.bind("nvmlSystemGetConfComputeGpusReadyState", ["void *"]));
+  return { ready: "value" in ready ? { value: ready.value !== 0 } : ready };
 }
 
 function readMig(

@@ -15,6 +15,8 @@ export interface NvmlReading {
   readonly cudaVersion: NvmlAnswer<number>;
   readonly deviceCount: NvmlAnswer<number>;
   readonly devices: readonly NvmlDevice[];
+  /** Whether the GPUs take work, where confidential computing is on. Absent where it is off, and if nobody asked. */
+  readonly ready?: NvmlAnswer<boolean>;
 }
 
 export interface NvmlDevice {
@@ -31,6 +33,10 @@ export interface NvmlDevice {
   readonly mig: NvmlAnswer<readonly { readonly uuid: string; readonly name: string }[] | null>;
   /** `nvmlGpuFabricState_t`, and the `nvmlReturn_t` of a completed registration. Absent if nobody asked. */
   readonly fabric?: NvmlAnswer<{ readonly state: number; readonly status: number }>;
+  /** `nvmlComputeMode_t`, `nvmlDeviceGpuRecoveryAction_t`, and whether a remapping of rows ever failed. Absent if nobody asked. */
+  readonly computeMode?: NvmlAnswer<number>;
+  readonly recovery?: NvmlAnswer<number>;
+  readonly remapFailed?: NvmlAnswer<boolean>;
 }
 
 /** The `nvmlReturn_t` values that mean something to the probe, in nvml.h's words. */
@@ -61,8 +67,8 @@ export function nvmlMeaning(code: number): string {
   return `${meaning} (NVML code ${code})`;
 }
 
-export function nvmlValue<T>(answer: NvmlAnswer<T>): T | null {
-  return "value" in answer ? answer.value : null;
+export function nvmlValue<T>(answer: NvmlAnswer<T> | undefined): T | null {
+  return answer !== undefined && "value" in answer ? answer.value : null;
 }
 
 export function nvmlCode(answer: NvmlAnswer<unknown>): number {

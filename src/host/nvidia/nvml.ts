@@ -1,6 +1,12 @@
 /** Turns NVML's answers into a reading of driver and GPUs. */
 
-import type { FabricState, GpuFacts, HostProblem } from "../facts.ts";
+import {
+  type ComputeMode,
+  type FabricState,
+  type GpuFacts,
+  type HostProblem,
+  recoveryActions,
+} from "../facts.ts";
 import { gpuLost, gpuUnreadable, noPermission } from "../host-problems.ts";
 import { formatBus, formatPciId } from "../pci.ts";
 import { unknownGpu } from "../no-facts.ts";
@@ -35,7 +41,13 @@ export function interpretNvml(reading: NvmlReading): NvidiaReading {
     cuda: formatCuda(nvmlValue(reading.cudaVersion)),
     gpus: nvmlCode(reading.deviceCount) === nvmlCodes.success ? gpus : null,
     problems,
+    ...given("ready", nvmlValue(reading.ready)),
   };
+}
+
+/** The fact, if it is known. */
+function given<Name extends string, Value>(name: Name, value: Value | null | undefined) {
+  return (value == null ? {} : { [name]: value }) as { readonly [N in Name]?: Value };
 }
 
 function deviceProblem(device: NvmlDevice, index: number): HostProblem | null {
@@ -65,6 +77,9 @@ function gpuOf(device: NvmlDevice, index: number): GpuFacts {
     memoryMiB: mebibytes(memory?.totalBytes),
     ...migOf(device),
     ...fabricOf(device),
+    ...given("computeMode", modeByNumber[nvmlValue(device.computeMode) ?? -1]),
+    ...given("recovery", recoveryOf(nvmlValue(device.recovery))),
+    ...given("remapFailed", nvmlValue(device.remapFailed)),
     use: {
       processes: nvmlValue(device.processes),
       memoryMiB: mebibytes(memory?.usedBytes),
@@ -87,6 +102,13 @@ function fabricOf({ fabric }: NvmlDevice): Pick<GpuFacts, "fabric"> {
   const state = fabricByState[fabric.value.state];
   const isFailed = state === "completed" && fabric.value.status !== nvmlCodes.success;
   return state === undefined ? {} : { fabric: isFailed ? "failed" : state };
+}
+
+/** The exclusive mode for one thread is older than that for one process (nvml.h, `nvmlComputeMode_t`). */
+const modeByNumber: readonly ComputeMode[] = ["default", "exclusive", "prohibited", "exclusive"];
+
+function recoveryOf(number: number | null) {
+  return number === null ? null : (recoveryActions[number] ?? "other");
 }
 
 function mebibytes(bytes: number | undefined): number | null {

@@ -7,6 +7,8 @@ import * as problem from "../host-problems.ts";
 import { unknownGpu, unknownUse } from "../no-facts.ts";
 import type { NvidiaReading } from "./nvidia-reading.ts";
 import {
+  newBranch,
+  newFields,
   parseSmiComplaint,
   parseSmiCsv,
   parseSmiHeader,
@@ -30,7 +32,7 @@ export async function readNvidiaSmi(io: HostIo, around: Surroundings): Promise<N
     wsl && io.exists(`${wslLibraries}/nvidia-smi`) ? `${wslLibraries}/nvidia-smi` : "nvidia-smi";
   const run = (...args: string[]) => io.run(command, args, { timeoutMs: smiTimeoutMs, maxBytes });
 
-  const answer = await query(run);
+  const answer = await query(run, around);
   if (answer === null) return null;
   const { gpus, problems } = judge(answer, around);
   // A program that just failed is not run again.
@@ -50,15 +52,15 @@ export async function readNvidiaSmi(io: HostIo, around: Surroundings): Promise<N
 
 type Run = (...args: string[]) => Promise<CommandResult | null>;
 
-/** Each program knows its own set of fields. An unknown one is left out with those of its section, and the query runs again. */
-async function query(run: Run): Promise<CommandResult | null> {
-  let fields: readonly string[] = queryFields;
+/** Each program knows its own set of fields. An unknown one is left out with all newer ones, and the query runs again. */
+async function query(run: Run, { module }: Surroundings): Promise<CommandResult | null> {
+  const branch = Number.parseInt(module?.version ?? "", 10);
+  let fields: readonly string[] = branch >= newBranch ? [...queryFields, ...newFields] : queryFields;
   for (;;) {
     const answer = await run(`--query-gpu=${fields.join(",")}`, "--format=csv");
     const unknown = answer === null ? null : unknownField(`${answer.stdout}\n${answer.stderr}`);
     if (unknown === null || !fields.includes(unknown)) return answer;
-    const section = unknown.startsWith("fabric.") ? "fabric." : unknown;
-    fields = fields.filter((field) => !field.startsWith(section));
+    fields = fields.slice(0, fields.indexOf(unknown));
   }
 }
 
@@ -114,6 +116,9 @@ function gpusOf(gpus: readonly SmiGpu[], list: string): readonly GpuFacts[] {
       ...{ uuid, name, compute, pci, bus, memoryMiB, use },
       ...(mig !== undefined && { mig }),
       ...(gpu.fabric !== null && { fabric: gpu.fabric }),
+      ...(gpu.computeMode !== null && { computeMode: gpu.computeMode }),
+      ...(gpu.recovery !== null && { recovery: gpu.recovery }),
+      ...(gpu.remapFailed !== null && { remapFailed: gpu.remapFailed }),
     };
   });
 }

@@ -5,7 +5,7 @@ import { cudaOfDriver, driverBranches } from "../../hardware/cuda-toolkits.ts";
 import { classRules } from "../../hardware/gpu-class.ts";
 import { kfdPath } from "../../host/amd/kfd.ts";
 import { cdiFolders, enginePrograms, runtimePrograms, wslLibraries } from "../../host/container-runtime.ts";
-import { queryFields } from "../../host/nvidia/nvidia-smi.ts";
+import { newBranch, newFields, queryFields } from "../../host/nvidia/nvidia-smi.ts";
 import { smiTimeoutMs } from "../../host/nvidia/run-nvidia-smi.ts";
 import { libraryFolders, tegraChips } from "../../host/nvidia/surroundings.ts";
 import { formatLock } from "../../lock/format-lock.ts";
@@ -120,6 +120,8 @@ function hostWords(): Readonly<Record<string, string>> {
     wsl: wslLibraries,
     kfd: kfdPath,
     queryfields: queryFields.join(","),
+    newbranch: String(newBranch),
+    newfields: newFields.join(","),
     programs: runtimePrograms.join(" "),
     engines: enginePrograms.join(" "),
     cdi: cdiFolders.map((folder) => `"$R"${folder}/*`).join(" "),

@@ -148,6 +148,17 @@ describe("devices that are missing", () => {
     expect(inside.problems[0]?.fix).toContain("docker run --device /dev/kfd --device /dev/dri");
   });
 
+  it("has the target that HSA_OVERRIDE_GFX_VERSION names, and shows that nothing counts it", async () => {
+    const of = async (value: string) =>
+      probed({ files: two, devices: devices(2), env: { HSA_OVERRIDE_GFX_VERSION: value } });
+    const host = await of("10.3.0");
+    expect(host.amd?.override).toBe("gfx1030");
+    expect(describeHostFacts(host).join("\n")).toContain("HSA_OVERRIDE_GFX_VERSION names gfx1030: ignored");
+    expect((await of("9.0.10")).amd?.override).toBe("gfx90a");
+    for (const value of ["", "10.3", "gfx1030", "99.99.99"])
+      expect((await of(value)).amd).not.toHaveProperty("override");
+  });
+
   it("says that /dev/kfd or every render node may not be opened", async () => {
     const kfd = await probed({ files: two, devices: render(128, 129), denied: ["/dev/kfd"] });
     expect(kfd.problems).toMatchObject([

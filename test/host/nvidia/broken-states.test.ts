@@ -36,6 +36,14 @@ describe("facts that tell a broken state", () => {
     ["HOST_FABRIC_NOT_READY", host({ fabric: "not-started" }), "start it"],
     ["HOST_FABRIC_NOT_READY", host({ fabric: "failed" }), "start it"],
     ["HOST_NO_UVM", host({}, { uvm: false }), "nvidia-modprobe -u -c=0"],
+    ["HOST_GPU_NOT_READY", host({ computeMode: "prohibited" }), "nvidia-smi -i 0 -c DEFAULT"],
+    ["HOST_GPU_NOT_READY", host({ recovery: "reset" }), "nvidia-smi -i 0 --gpu-reset"],
+    ["HOST_GPU_NOT_READY", host({ recovery: "drain-and-reset" }), "let the programs on the GPU end"],
+    ["HOST_GPU_NOT_READY", host({ recovery: "reboot" }), "reboot this machine"],
+    ["HOST_GPU_NOT_READY", host({ recovery: "drain-p2p" }), "persistence mode"],
+    ["HOST_GPU_NOT_READY", host({ recovery: "other" }), "nvidia-smi -q"],
+    ["HOST_GPU_NOT_READY", host({ remapFailed: true }), "have it replaced"],
+    ["HOST_GPU_NOT_READY", host({}, { ready: false }), "nvidia-smi conf-compute -srs 1"],
   ])("make %s in a file that names no problem", (code, facts, fix) => {
     const read = written(facts);
     expect(read.problems.map((each) => each.code)).toEqual([code]);
@@ -48,10 +56,27 @@ describe("facts that tell a broken state", () => {
 
   it("say nothing where they are in order or unknown", () => {
     const instance = [{ uuid: "MIG-1", profile: "3g.40gb" }];
-    for (const change of [{ mig: null }, { mig: instance }, {}, { fabric: "completed" }, { fabric: "none" }])
-      expect(answer(written(host(change, { uvm: true })))).toBe("gpu");
+    for (const change of [
+      ...[{ mig: null }, { mig: instance }, {}, { fabric: "completed" }, { fabric: "none" }],
+      ...[{ computeMode: "exclusive" }, { computeMode: "default", recovery: "none", remapFailed: false }],
+    ])
+      expect(answer(written(host(change, { uvm: true, ready: true })))).toBe("gpu");
     const fabric = parseHostFacts(JSON.stringify({ ...host({}), problems: [] }), "facts.json");
     expect(fabric.nvidia?.gpus[0]).not.toHaveProperty("fabric");
+  });
+
+  it("leave a GPU out that takes no programs, where another takes some", () => {
+    const shut = gpu({ ...h100, computeMode: "prohibited" });
+    const both = (second: object) =>
+      gpuHost([shut, gpu({ ...h100, index: 1, ...second })], "580.95.05", "13.0");
+    expect(answer(written(both({})))).toBe("gpu");
+    expect(answer(written(both({ computeMode: "prohibited" })))).toBe("HOST_BROKEN");
+  });
+
+  it("name all reasons of one code", () => {
+    const read = written(host({ computeMode: "prohibited", recovery: "reset", remapFailed: true }));
+    expect(read.problems.map(({ code }) => code)).toEqual(Array(3).fill("HOST_GPU_NOT_READY"));
+    expect(written(read)).toEqual(read);
   });
 
   it("are about the GPUs that are visible", async () => {
@@ -79,6 +104,21 @@ describe("nvidia-smi's words of a fabric", () => {
       fabric,
       broken: [],
     });
+  });
+});
+
+describe("nvidia-smi's words of states", () => {
+  it.each([
+    ["Default", "None", "No", "default", "none", false],
+    ["Exclusive_Process", "Drain and Reset", "Yes", "exclusive", "drain-and-reset", true],
+    ["Prohibited", "Drain P2P", "[N/A]", "prohibited", "drain-p2p", null],
+    ["[N/A]", "[N/A]", "N/A", null, null, null],
+    ["Exclusive_Thread", "Reboot", "No", "exclusive", "reboot", false],
+    ["Default", "Recover IMEX Domain", "No", "default", "other", false],
+  ])("%s, %s, %s", (mode, action, failure, computeMode, recovery, remapFailed) => {
+    const head = "name, compute_mode, gpu_recovery_action, remapped_rows.failure";
+    const table = parseSmiCsv(`${head}\nNVIDIA H200, ${mode}, ${action}, ${failure}\n`);
+    expect(table?.gpus[0]).toMatchObject({ computeMode, recovery, remapFailed, broken: [] });
   });
 });
 

@@ -33,7 +33,7 @@ describe("NVML through koffi", needs(whyNot), () => {
   beforeAll(() => {
     compile("libnvidia-ml.so.1");
     compile("libnvidia-ml-mismatch.so.1", "-DINIT_FAILS=18");
-    compile("libnvidia-ml-empty.so.1", "-DMIG_DENIED=6", "-DFABRIC_STATUS=999");
+    compile("libnvidia-ml-empty.so.1", "-DMIG_DENIED=6", "-DFABRIC_STATUS=999", "-DCC_OFF");
     compile("libnvidia-ml-denied.so.1", "-DMIG_DENIED=4");
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -52,6 +52,7 @@ describe("NVML through koffi", needs(whyNot), () => {
       driver: "570.172.08",
       library: "570.172.08",
       cuda: "12.8",
+      ready: false,
       problems: [expect.objectContaining({ code: "HOST_GPU_LOST", message: "GPU 1 has fallen off the bus" })],
     });
     expect(gpus).toEqual([
@@ -68,6 +69,9 @@ describe("NVML through koffi", needs(whyNot), () => {
           { uuid: "MIG-0000000c-1111-4222-8333-444444444444", profile: "1g.10gb" },
         ],
         fabric: "completed",
+        computeMode: "exclusive",
+        recovery: "drain-and-reset",
+        remapFailed: false,
         use: { processes: 5, memoryMiB: 59 },
       },
       {
@@ -80,6 +84,8 @@ describe("NVML through koffi", needs(whyNot), () => {
         memoryMiB: 81920,
         mig: null,
         fabric: "none",
+        computeMode: "prohibited",
+        remapFailed: true,
         use: { processes: 0, memoryMiB: 920 },
       },
     ]);
@@ -92,6 +98,10 @@ describe("NVML through koffi", needs(whyNot), () => {
     };
     expect(await first("libnvidia-ml-empty.so.1")).toMatchObject({ mig: [], fabric: "failed" });
     expect(await first("libnvidia-ml-denied.so.1")).not.toHaveProperty("mig");
+  });
+
+  it("has no word of readiness where confidential computing is off", async () => {
+    expect(await readNvmlWithKoffi([library("libnvidia-ml-empty.so.1")])).not.toHaveProperty("ready");
   });
 
   it("gives the code of a library that cannot be initialized", async () => {

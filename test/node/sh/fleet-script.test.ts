@@ -323,7 +323,10 @@ describe("states that only a script meets", () => {
       ]);
       const fields = {
         index: ["0"],
-        ...{ name: ["NVIDIA H100 80GB HBM3"], "pci.device_id": ["0x233010DE"], compute_cap: ["9.0"] },
+        ...{ uuid: ["GPU-1"], name: ["NVIDIA H100 80GB HBM3"], driver_version: ["535.183.06"] },
+        ...{ "pci.bus_id": ["00000000:06:00.0"], "pci.device_id": ["0x233010DE"] },
+        ...{ "memory.total": ["81559 MiB"], "memory.used": ["0 MiB"], compute_mode: ["Default"] },
+        ...{ "mig.mode.current": ["Disabled"], compute_cap: ["9.0"] },
         ...fabric,
       };
       const smi = { fields, table: "", list: "" };
@@ -350,6 +353,10 @@ describe("states that only a script meets", () => {
     expect(on("down", told("In Progress"))()).toMatchObject({
       status: 4,
       stderr: expect.stringContaining("HOST_FABRIC_NOT_READY"),
+    });
+    expect(on("shut", { ...told("Completed"), compute_mode: ["Prohibited"] })()).toMatchObject({
+      status: 4,
+      stderr: expect.stringContaining("HOST_GPU_NOT_READY"),
     });
   });
 

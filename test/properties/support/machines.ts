@@ -81,6 +81,7 @@ const problems: readonly HostProblem[] = [
   { code: "HOST_MIG_EMPTY", message: "MIG mode is on and no instance is there on GPU 0" },
   { code: "HOST_FABRIC_NOT_READY", message: "the NVSwitch fabric is not up for GPU 0" },
   { code: "HOST_NO_UVM", message: "this container has a GPU and no /dev/nvidia-uvm" },
+  { code: "HOST_GPU_NOT_READY", message: "the compute mode of GPU 0 is Prohibited" },
   { code: "HOST_CONTAINER_WITHOUT_DEVICES", message: "no /dev/nvidiactl" },
 ];
 

@@ -80,6 +80,8 @@ END {
         k = split(s, a, "_")
         for (j = 1; j <= length(a[1]); j++) t = t " " (substr(a[1], j, 1) == "g" ? "i m a f d zicsr zifencei" : substr(a[1], j, 1))
         for (j = 2; j <= k; j++) t = t " " a[j]
+        # Kernels before 6.5 print nothing of what was once a part of i.
+        if (a[1] ~ /[ig]/ && kernel != "" && kernel < v("6.5")) t = t " zicntr zicsr zifencei zihpm"
       }
       add(t)
     }

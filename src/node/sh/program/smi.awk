@@ -58,15 +58,14 @@ function header(l,  k, i, c, named) {
   return k
 }
 function get(c, name) { return (name in col) && !nothing(c[col[name]]) ? c[col[name]] : "" }
-# Asks for all fields, then drops those that this nvidia-smi does not know. 0 if there is no nvidia-smi.
+# Asks for all fields, then drops one that this nvidia-smi does not know with all newer ones. 0 if there is no nvidia-smi.
 function nvidiasmi(  f, i, k, l, n, c, w, s, t, x, strays, alive, mig, numbers, seen_, place) {
   f = ",@queryfields@,"
+  if (module + 0 >= @newbranch@) f = f "@newfields@,"
   do {
     if (!run("--query-gpu=" substr(f, 2, length(f) - 2) " --format=csv")) return
     s = match(output, /Field "[A-Za-z0-9_.]+" is not a valid field to query/) ? substr(output, RSTART + 7, RLENGTH - 38) : ""
-    k = s ~ /^fabric[.]/
-    i = index(f, k ? ",fabric." : "," s ",")
-    if (i) f = substr(f, 1, i) (k ? "" : substr(f, i + length(s) + 2))
+    if ((i = index(f, "," s ","))) f = substr(f, 1, i)
   } while (i)
   if (status == "late") { broken("SMI_TIMEOUT", "nvidia-smi gave no answer in @seconds@ s"); return 1 }
   s = complaint(output)
@@ -123,6 +122,10 @@ function nvidiasmi(  f, i, k, l, n, c, w, s, t, x, strays, alive, mig, numbers, 
     t = tolower(c[col["fabric.status"]])
     if (s ~ /(in progress|not started)$/ || (s ~ /completed$/ && t != "" && t !~ /success$|n\/a\]?$/)) waits[N - 1] = s
     else if (s == "untold") untold[N - 1] = 1
+    if (get(c, "compute_mode") == "Prohibited") shut[N - 1] = 1
+    s = get(c, "gpu_recovery_action")
+    if (s != "" && s != "None") ill[N - 1] = "recovery action " s
+    if (get(c, "remapped_rows.failure") == "Yes") ill[N - 1] = "broken memory, replace it"
   }
   if (wsl || module == "" || branchcuda(module) == "") readheader()
   if (mig) readmig()

@@ -52,13 +52,16 @@ function visible(  i) {
   for (i = 0; i < N; i++) if (!(i in hide)) seenby[V++] = i
 }
 # States in which the driver answers and CUDA fails, as host/nvidia/broken-states.ts and host/nvidia/container-toolkit.ts find them.
-function states(  i, j) {
+function states(  i, j, k) {
   for (j = 0; j < V; j++) {
     i = seenby[j]
     if (i in waits) broken("FABRIC_NOT_READY", "GPU " idx[i] " waits for the NVSwitch fabric: start nvidia-fabricmanager of the version of the driver")
     if (i in divided && i in told_ && !instances[i]) broken("MIG_EMPTY", "GPU " idx[i] " is in MIG mode without an instance: nvidia-smi mig -cgi PROFILE -C makes one, nvidia-smi -mig 0 ends the mode")
+    if (i in shut) k++
+    if (i in ill) broken("GPU_NOT_READY", "GPU " idx[i] ": " ill[i])
     if (i in untold && cc[i] + 0 >= 90 && "nvswitch" in has && !unchecked) refusal = "FACT_UNKNOWN: this nvidia-smi does not tell whether the NVSwitch fabric is up: update the driver, or take --unchecked"
   }
+  if (k && k == V) broken("GPU_NOT_READY", "all are Prohibited: nvidia-smi -c DEFAULT")
   if (V && inside && control && scale == "linux" && !("/dev/nvidia-uvm" in has) && cudagiven()) broken("NO_UVM", "no /dev/nvidia-uvm in this container: make it on the host (nvidia-modprobe -u -c=0), and start the container with it")
 }
 function cudagiven(  a, k, i) {

@@ -172,8 +172,17 @@ function noCode(
           },
         ]
       : [];
-  const cures = [...pin, addTargets(lacking), ...hideGpus(lacking, gpus)];
-  const why = `has ${has}, none of which runs on ${label}, ${target}${reason}`;
+  const named = gpu.override;
+  const ignored = named !== undefined && codeOf(image, { ...gpu, target: named }).fit !== null;
+  const generic = genericOf(target);
+  const cures = [
+    ...pin,
+    ...(ignored && generic ? [addTarget(generic)] : []),
+    addTargets(lacking),
+    ...hideGpus(lacking, gpus),
+  ];
+  const aside = ignored ? `; HSA_OVERRIDE_GFX_VERSION, which names ${named}, is ignored` : "";
+  const why = `has ${has}, none of which runs on ${label}, ${target}${reason}${aside}`;
   return { ...misfit("NO_GPU_CODE", why, cures), short: `no code for ${target}` };
 }
 
@@ -192,12 +201,15 @@ function stateIn(target: string, feature: string): "on" | "off" {
 function addTargets(lacking: readonly AmdGpuView[]): Cure {
   const targets = [...new Set(lacking.flatMap(({ target }) => target ?? []))];
   const [only] = targets;
+  if (only !== undefined && targets.length === 1) return addTarget(only);
   const adopted = `adopt an image with code for ${targets.join(" and ")}`;
-  if (only === undefined || targets.length > 1)
-    return { text: `add compute=[${targets.join(", ")}] to the image's cell`, remedy: null, adopted };
+  return { text: `add compute=[${targets.join(", ")}] to the image's cell`, remedy: null, adopted };
+}
+
+function addTarget(target: string): Cure {
   return {
-    text: `add compute=${only} to the image's cell`,
-    remedy: { kind: "cell", axes: { compute: only } },
-    adopted,
+    text: `add compute=${target} to the image's cell`,
+    remedy: { kind: "cell", axes: { compute: target } },
+    adopted: `adopt an image with code for ${target}`,
   };
 }

@@ -146,6 +146,58 @@ nvmlReturn_t nvmlDeviceGetGpuFabricInfo(nvmlDevice_t device, nvmlGpuFabricInfo_t
   return 0;
 }
 
+nvmlReturn_t nvmlDeviceGetComputeMode(nvmlDevice_t device, int *mode) {
+  *mode = device->id == 2 ? 2 : 3;
+  return 0;
+}
+
+typedef struct {
+  unsigned int fieldId, scopeId;
+  long long timestamp, latencyUsec;
+  int valueType;
+  nvmlReturn_t nvmlReturn;
+  union {
+    double dVal;
+    unsigned int uiVal;
+    unsigned long long ullVal;
+  } value;
+} nvmlFieldValue_t;
+
+nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldValue_t *values) {
+  if (count != 1 || values->fieldId != 230 || values->scopeId != 0) return 2;
+  values->timestamp = values->latencyUsec = -1;
+  values->valueType = 1;
+  values->nvmlReturn = device->id == 2 ? 3 : 0;
+  values->value.ullVal = 0xffffffff00000004ULL;
+  return 0;
+}
+
+nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t device, unsigned int *corrected, unsigned int *uncorrected, unsigned int *pending, unsigned int *failed) {
+  *corrected = 7;
+  *uncorrected = 9;
+  *pending = 1;
+  *failed = device->id == 2;
+  return 0;
+}
+
+typedef struct {
+  unsigned int environment, ccFeature, devToolsMode;
+} nvmlConfComputeSystemState_t;
+
+nvmlReturn_t nvmlSystemGetConfComputeState(nvmlConfComputeSystemState_t *state) {
+#ifdef CC_OFF
+  *state = (nvmlConfComputeSystemState_t){2, 0, 1};
+#else
+  *state = (nvmlConfComputeSystemState_t){2, 1, 0};
+#endif
+  return 0;
+}
+
+nvmlReturn_t nvmlSystemGetConfComputeGpusReadyState(unsigned int *accepting) {
+  *accepting = 0;
+  return 0;
+}
+
 nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned int *current, unsigned int *pending) {
   if (device->id == 2) return 3;
   *current = *pending = 1;

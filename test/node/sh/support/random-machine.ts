@@ -219,6 +219,12 @@ export function randomMachine(chance: Chance): RandomMachine {
               ]),
             }
           : { code: 3 },
+      computeMode: { value: pick(chance, [...Array.from({ length: 20 }, () => 0), 1, 2, 3]) },
+      // Older drivers know no recovery action and no failed row, and their nvidia-smi is not asked.
+      ...(Number.parseInt(driver, 10) >= 590 && {
+        recovery: { value: pick(chance, [...Array.from({ length: 40 }, () => 0), 1, 2, 3, 4, 6]) },
+        remapFailed: some(0.02) ? { code: 3 } : { value: some(0.02) },
+      }),
     });
   }
   if (some(0.3))

@@ -55,6 +55,21 @@ export function smiOfNvml(nvml: NvmlReading): SmiAnswers {
       compute_cap: column(({ compute }) => show(compute, () => (value(compute) ?? []).join("."))),
       "fabric.state": column(({ fabric }) => fabricState(fabric)),
       "fabric.status": column(({ fabric }) => fabricStatus(fabric)),
+      compute_mode: column(
+        ({ computeMode }) =>
+          ["Default", "Exclusive_Thread", "Prohibited", "Exclusive_Process"][told(computeMode) ?? -1] ??
+          "[N/A]",
+      ),
+      gpu_recovery_action: column(({ recovery }) => {
+        const action = told(recovery);
+        return action === null
+          ? "[N/A]"
+          : (["None", "Reset", "Reboot", "Drain P2P", "Drain and Reset"][action] ?? "Bus Reset");
+      }),
+      "remapped_rows.failure": column(({ remapFailed }) => {
+        const failed = told(remapFailed);
+        return failed === null ? "[N/A]" : failed ? "Yes" : "No";
+      }),
     },
     table: `| NVIDIA-SMI ${build}             Driver Version: ${driver}     CUDA Version: ${cuda === null ? "N/A" : `${Math.floor(cuda / 1000)}.${Math.floor((cuda % 1000) / 10)}`}     |\n`,
     list: devices
@@ -67,6 +82,10 @@ export function smiOfNvml(nvml: NvmlReading): SmiAnswers {
       .map((line) => `${line}\n`)
       .join(""),
   };
+}
+
+function told<T>(answer: NvmlAnswer<T> | undefined): T | null {
+  return answer !== undefined && "value" in answer ? answer.value : null;
 }
 
 type Fabric = NvmlDevice["fabric"];
