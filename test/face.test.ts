@@ -91,20 +91,23 @@ const commands = (
 
 const camel = (text: string) => text.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-test.each(commands.filter(([name]) => !["schema", "export", "completion"].includes(name)))("%s", (name, command) => {
-  const flags = [
-    ...command.options.map((option) => option.attributeName()),
-    ...command.registeredArguments.map((argument) => argument.name()),
-  ].filter((each) => !printing.has(each) && !choosing.has(each) && !ofPeople[name]?.includes(each));
-  const options = (functions[name] ?? [camel(name)]).flatMap(optionsOf);
-  expect(flags.filter((each) => !options.includes(each)).join(" ")).toBe("");
-  // A command below another takes the flags of that one too.
-  const all = [...command.options, ...(command.parent?.options ?? [])].map((option) =>
-    option.attributeName(),
-  );
-  const known = [...flags, ...choosing, ...all, ...(ofPrograms[name] ?? [])];
-  expect(options.filter((each) => !known.includes(each)).join(" ")).toBe("");
-});
+test.each(commands.filter(([name]) => !["schema", "export", "completion"].includes(name)))(
+  "%s",
+  (name, command) => {
+    const flags = [
+      ...command.options.map((option) => option.attributeName()),
+      ...command.registeredArguments.map((argument) => argument.name()),
+    ].filter((each) => !printing.has(each) && !choosing.has(each) && !ofPeople[name]?.includes(each));
+    const options = (functions[name] ?? [camel(name)]).flatMap(optionsOf);
+    expect(flags.filter((each) => !options.includes(each)).join(" ")).toBe("");
+    // A command below another takes the flags of that one too.
+    const all = [...command.options, ...(command.parent?.options ?? [])].map((option) =>
+      option.attributeName(),
+    );
+    const known = [...flags, ...choosing, ...all, ...(ofPrograms[name] ?? [])];
+    expect(options.filter((each) => !known.includes(each)).join(" ")).toBe("");
+  },
+);
 
 /** The places in the code where the options of a type are declared, also of one that `Pick` or `Omit` makes. */
 function declaredIn(type: ts.Type): readonly ts.Node[] {

@@ -175,7 +175,7 @@ function answerFor(host: HostFacts, known: KnownSubject, libc: Libc | null): Jud
   const own = verdict.reasons.map((misfit) => {
     const { code, message, short = message } = misfit;
     const file = inspection && decidingFile(code, inspection, view.features);
-    return { code, message, short, fix: system === null ? misfit.fix : fixOfBuild(misfit), file };
+    return { code, message, short, fix: judgedBy === "lock" ? misfit.fix : fixOfBuild(misfit), file };
   });
   const isElsewhere = own.some(({ code }) => code === "ARCH_MISMATCH");
   const reasons = [

@@ -1,4 +1,4 @@
-/** The cures of a reason against a wheel, a library or a folder: another build of the same, where an image has another image. */
+/** The cures of a reason against a subject of no fleet: another build of the same, where a fleet has another image. */
 
 import { fixOf } from "./misfit.ts";
 import { stateMarch } from "./rules/cpu-instructions.ts";
@@ -7,6 +7,9 @@ import type { Misfit } from "./verdict.ts";
 export function fixOfBuild({ cures }: Misfit): string {
   const own = cures.filter(({ text }) => text !== stateMarch.text);
   return fixOf(
-    own.map((cure) => ({ ...cure, text: cure.text.replaceAll("adopt an image", "take a build") })),
+    own.map(({ text, adopted = text, ...cure }) => ({
+      ...cure,
+      text: adopted.replaceAll("adopt an image", "take a build"),
+    })),
   );
 }
