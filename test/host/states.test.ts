@@ -76,6 +76,7 @@ const rtx5090 = machine("arch-zen5-rtx5090");
 const p100 = machine("centos7-broadwell-p100_r430_old_smi");
 const lxc = machine("lxc-cascadelake-t4_no_uvm");
 const pascal = `${pci}/0000:99:00.0`;
+const h100Version = h100.readText("/proc/driver/nvidia/version");
 const openVersion = rtx5090.readText("/proc/driver/nvidia/version");
 
 type Of = Promise<HostFacts> | HostFacts;
@@ -166,6 +167,12 @@ const cases: Readonly<Record<string, Case>> = {
     files: { "/proc/driver/nvidia/version": String(openVersion).replace("Open ", "") },
     devices: () => [],
   }),
+  "the driver of a vGPU guest does not fit its host's": pair("HOST_NO_DEVICES", h100, {
+    files: {
+      "/proc/driver/nvidia/version": String(h100Version).replaceAll(/\b5\d\d\.[\d.]+/g, "535.183.01"),
+    },
+    devices: () => [],
+  }),
   "no flavor drives both cards": pair("HOST_GPU_UNSUPPORTED_BY_DRIVER", rtx5090, {
     names: { [pci]: ["0000:99:00.0"] },
     files: {
@@ -192,6 +199,7 @@ const cases: Readonly<Record<string, Case>> = {
     devices: [amd.kfd],
     denied: amd.render(128),
   }),
+  "a card of AMD is being reset": asked("HOST_AMD_HIP_FAILED", hipStart, amdHost([mi300x])),
   "HIP does not start": asked("HOST_AMD_HIP_FAILED", hipStart, amdHost([mi300x])),
 };
 
