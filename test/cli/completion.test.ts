@@ -1,7 +1,7 @@
 /** Completion in the shells themselves: each loads its script, and asks for the words at the end of a line. */
 
 import { execFileSync } from "node:child_process";
-import { chmodSync } from "node:fs";
+import { chmodSync, existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
 import { makeFolder } from "../support/folders.ts";
@@ -9,9 +9,8 @@ import { needs } from "../support/needs.ts";
 import { whyNot } from "../support/programs.ts";
 import { runInProcess } from "../support/run-cli.ts";
 
-const bin = makeFolder({
-  imgmatch: `#!/bin/sh\nexec "${process.execPath}" --import "${import.meta.resolve("tsx")}" "${resolve("src/cli/bin.ts")}" "$@"\n`,
-});
+const cli = resolve("dist/cli.cjs");
+const bin = makeFolder({ imgmatch: `#!/bin/sh\nexec "${process.execPath}" "${cli}" "$@"\n` });
 chmodSync(`${bin}/imgmatch`, 0o755);
 const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` };
 
@@ -41,9 +40,10 @@ const lines: Readonly<Record<string, readonly string[]>> = {
   "imgmatch launch --task ": ["batch", "service"],
 };
 
+const whyNoProgram = existsSync(cli) ? null : "no dist (npm run build)";
 for (const shell of ["bash", "zsh", "fish"] as const) {
   const why = whyNot(shell, ["-c", "true"], { install: `apt-get install ${shell}` });
-  test(`in ${shell}`, needs(why), () => {
+  test(`in ${shell}`, needs(why ?? whyNoProgram), () => {
     for (const [line, words] of Object.entries(lines)) {
       const said = execFileSync(shell, ["-c", ask[shell]], { encoding: "utf8", env: { ...env, LINE: line } });
       expect(said.trim().split("\n"), line).toEqual(words);
