@@ -204,6 +204,18 @@ describe("a fleet that claims devices", () => {
     expect(won.amd).toBeGreaterThan(0);
   });
 
+  it("serves newer drivers behind a branch that no table knows: 590 behind the 581 that follows a package", () => {
+    const branches = { branches: ["535", "570"], listed: ["525", "535"] };
+    const driver = { mode: "compat", package: "580.95.05", cuda: "13.0", ...branches } as const;
+    const own = { mode: "host", minimum: "525.60.13" } as const;
+    // 12.9.9 is in no table.
+    const other = { by: "other", toolkit: "12.9.9", code: ["compute_70"], driver: own };
+    const requires = cuda("12.4.1", ["compute_50"], { driver, or: [other] });
+    const served = servedDevices(lockOf({ only: gpuImage(requires) })).get("only");
+    const turing = served?.find(({ kinds }) => kinds.includes("7.5"));
+    expect(turing?.drivers.at(-1)).toMatchObject({ before: null });
+  });
+
   const both = { ampere: gpuImage(cuda("12.8.1", ["sm_80"])), hopper: gpuImage(cuda("12.8.1", ["sm_90"])) };
   const [a100, h] = [gpu({ index: 0, compute: "8.0" }), gpu({ ...h100, index: 1 })];
   const claimingOn = (lock: Lock, host: HostFacts) => {

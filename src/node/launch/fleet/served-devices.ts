@@ -216,7 +216,15 @@ function driverStarts(kind: string, images: readonly LockedImage[]): readonly nu
       return after ? [versionNumber(parts), versionNumber(parts) + 1] : [versionNumber(parts)];
     }),
   );
-  return [...new Set([1, ...numbers])].sort((a, b) => a - b);
+  const starts = [1, ...numbers];
+  return [...new Set([...starts, ...starts.flatMap(nextKnown)])].sort((a, b) => a - b);
+}
+
+/** The first driver behind this one of which the tables know the CUDA version; none if they know this driver's. */
+function nextKnown(driver: number): readonly number[] {
+  if (cudaOfDriver(versionText(driver)) !== null) return [];
+  const next = driverBranches.find(({ branch, cuda }) => cuda !== null && versionNumber([branch]) > driver);
+  return next === undefined ? [] : [versionNumber([next.branch])];
 }
 
 /** The driver branches whose CUDA version reaches a given version, or is unknown. */
