@@ -186,7 +186,8 @@ describe("Docker's flags", needs(reason), () => {
     const options = { cwd: project.folder, env: { ...own, TERM: "xterm" }, encoding: "utf8" } as const;
     const shown = execFileSync("script", ["-qec", command, "/dev/null"], options);
     expect(shown).toMatch(/0\/1 done, 1 running, 0 failed, 0:0\d/);
-    expect(shown).toMatch(/\n {4}#\d+ (\d+\.\d+ )?seen-by-people/);
+    expect(shown).toMatch(/\n {4}\[\d\/\d\] RUN busybox echo seen-by-people.* \(\d s\)/);
+    expect(shown).toMatch(/\n {6}seen-by-people/);
     expect(shown).toContain("1 built");
     project.matrix(`base: scratch\nmeasure: false\naxes:\n  march: [${march}]`, { version: "2" });
     const piped = await project.run("build");
