@@ -95,7 +95,7 @@ async function valuesOf(option: Option, known: KnownValues): Promise<Suggestions
   return pathNames.test(/<.*/.exec(option.flags)?.[0] ?? "") ? files : nothing;
 }
 
-/** The options that a command shows in its help, and those of the command above it. The program's own go with no command. */
+/** A command's visible options, then those of the command above. The program's own options go with no command. */
 function optionsOf(command: Command): readonly Option[] {
   const own = command.createHelp().visibleOptions(command);
   const above = command.parent?.parent ? optionsOf(command.parent) : [];

@@ -38,17 +38,16 @@ export function inferHiddenFeatures(
   return (row?.features ?? []).filter((feature) => visible.includes(extendedFeature(feature)));
 }
 
+/** RISC-V extensions that were part of `i`, by which newer kernels tell them (Linux, commit 07edc32779e3). */
+const formerlyBase = ["zicntr", "zicsr", "zifencei", "zihpm"];
+
 /**
  * Features, and a kernel that prints each. Older kernels may print no name for the feature although the CPU has the feature. The first kernel
  * with the name may be older than the one here.
  */
 const printedFrom: Readonly<Record<string, VersionParts>> = {
   rdpid: [4, 19],
-  // RISC-V extensions that were part of `i`, by which newer kernels tell them (Linux, commit 07edc32779e3).
-  zicntr: [6, 5],
-  zicsr: [6, 5],
-  zifencei: [6, 5],
-  zihpm: [6, 5],
+  ...Object.fromEntries(formerlyBase.map((extension) => [extension, [6, 5]])),
 };
 
 /** True if a kernel of this version may be silent about a feature that the CPU has. */
@@ -59,8 +58,7 @@ export function mayBeUnprinted(feature: string, kernel: VersionParts): boolean {
 
 /** The extensions that were part of RISC-V's `i`, as far as this kernel prints no name for them. */
 export function inferOfBase(visible: readonly string[], kernel: VersionParts): readonly string[] {
-  const former = Object.keys(printedFrom).filter((feature) => feature.startsWith("zi"));
-  return visible.includes("i") ? former.filter((feature) => mayBeUnprinted(feature, kernel)) : [];
+  return visible.includes("i") ? formerlyBase.filter((feature) => mayBeUnprinted(feature, kernel)) : [];
 }
 
 /** The features of an AMD model that this kernel prints under no name. They count if the kernel prints all other features of the CPU's march. */

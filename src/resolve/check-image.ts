@@ -15,14 +15,14 @@ import { describeMeasured } from "./describe-measured.ts";
 import { askNow, checkFitBy, findMisfits } from "./check-fit.ts";
 import { checkAmdPresence } from "./rules/amd/amd-gpus.ts";
 import { checkBrokenHost } from "./rules/broken-host.ts";
-import { checkAnyCode } from "./rules/nvidia/any-code.ts";
+import { checkGpuCode } from "./rules/nvidia/gpu-code.ts";
 import { judgeCuda, readCuda } from "./rules/nvidia/image-environment.ts";
 import { checkNvidiaPresence } from "./rules/nvidia/nvidia-presence.ts";
 import { checkPlatform } from "./rules/platform.ts";
 import type { ImageToFit } from "./rules/rule.ts";
 import { checkFactsKnown } from "./rules/unknown-facts.ts";
 import { listSome } from "./misfit.ts";
-import type { CodeFit, Fit, Misfit, Tier } from "./verdict.ts";
+import { type CodeFit, type Fit, isMisfit, type Misfit, type Tier } from "./verdict.ts";
 
 /** Facts of an image's configuration. */
 export interface DescribedImage {
@@ -134,7 +134,10 @@ type Presence = (view: HostView, code: UndecidedGpu["code"]) => { readonly ok: t
 const presences: Readonly<Record<GpuVendor, Presence>> = {
   nvidia: (view, code) => {
     const found = checkNvidiaPresence(view);
-    return (found.ok && code !== null && checkAnyCode(code, found.nvidia.gpus)) || found;
+    if (!found.ok || code === null) return found;
+    const known = found.nvidia.gpus.filter(({ compute }) => compute !== null);
+    const fits = checkGpuCode({ code, toolkit: "" }, known, null);
+    return isMisfit(fits) ? fits : found;
   },
   amd: checkAmdPresence,
 };

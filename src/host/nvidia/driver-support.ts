@@ -5,6 +5,7 @@ import { driverBranch, parseDriverVersion } from "../../hardware/driver-version.
 import { branchDrives, findArchitecture, type GpuArchitecture } from "../../hardware/gpu-architectures.ts";
 import type { GpuFacts, HostProblem, NvidiaFacts } from "../facts.ts";
 import type { HostIo } from "../host-io.ts";
+import { count } from "../../io/table.ts";
 import * as problem from "../host-problems.ts";
 import { unknownNvidia } from "../no-facts.ts";
 import { type PciGpu, pciPath } from "../pci.ts";
@@ -216,8 +217,4 @@ function missingDevices(
 
 function unsupported(gpu: string, { reason, fix }: problem.KnownCause): HostProblem {
   return { code: "HOST_GPU_UNSUPPORTED_BY_DRIVER", message: `GPU ${gpu}: ${reason}`, fix };
-}
-
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? "" : "s"}`;
 }

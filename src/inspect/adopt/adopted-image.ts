@@ -20,7 +20,6 @@ import { auditImage } from "../audit/audit-image.ts";
 import type { InspectedFile } from "../file-inspection.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
 import { type ImageInspection, inspectionOf } from "../inspection.ts";
-import { cudaTargets } from "../nvidia/gpu-inspection.ts";
 import {
   type AdoptedSide,
   type AskedImage,
@@ -29,7 +28,7 @@ import {
   type Statement,
 } from "./adopted-side.ts";
 import { adoptAmd } from "./amd-side.ts";
-import { adoptNvidia, isAgainst, isOpen } from "./nvidia-side.ts";
+import { adoptNvidia, isAgainst, isOpen, nvidiaCode } from "./nvidia-side.ts";
 
 export interface AdoptedImage {
   readonly platform: string;
@@ -53,13 +52,6 @@ const sides: Readonly<Record<GpuVendor, SideAdoption>> = {
     codeOf: () => null,
   },
 };
-
-/** null for code of a kind that nobody knows, and where a file is unopened: both may hold more. */
-function nvidiaCode({ files, gpu, unopened }: ImageInspection): readonly string[] | null {
-  const mayBeMore =
-    unopened.length > 0 || gpu === null || gpu.targets.length === 0 || gpu.unknownKinds.length > 0;
-  return mayBeMore ? null : cudaTargets(files);
-}
 
 /** Throws `ADOPT_UNDECIDED` if the files do not tell what a lock needs, and `AUDIT_…` if they contradict the statement. */
 export function adoptedImage(opened: OpenedImage, statement: Statement): AdoptedImage {

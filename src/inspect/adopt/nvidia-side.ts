@@ -105,3 +105,10 @@ function undecided(inspection: ImageInspection): ImgmatchError {
       : "state the toolkit whose code is loaded, for example --cuda 12.8.1",
   });
 }
+
+/** null for code of a kind that nobody knows, and where a file is unopened: both may hold more. */
+export function nvidiaCode({ files, gpu, unopened }: ImageInspection): readonly string[] | null {
+  const mayBeMore =
+    unopened.length > 0 || gpu === null || gpu.targets.length === 0 || gpu.unknownKinds.length > 0;
+  return mayBeMore ? null : cudaTargets(files);
+}

@@ -222,9 +222,11 @@ function driverStarts(kind: string, images: readonly LockedImage[]): readonly nu
 
 /** The first driver behind this one of which the tables know the CUDA version; none if they know this driver's. */
 function nextKnown(driver: number): readonly number[] {
-  if (cudaOfDriver(versionText(driver)) !== null) return [];
-  const next = driverBranches.find(({ branch, cuda }) => cuda !== null && versionNumber([branch]) > driver);
-  return next === undefined ? [] : [versionNumber([next.branch])];
+  const isKnown = (number: number) => cudaOfDriver(versionText(number)) !== null;
+  const next = driverBranches
+    .map(({ branch }) => versionNumber([branch]))
+    .find((number) => number > driver && isKnown(number));
+  return isKnown(driver) || next === undefined ? [] : [next];
 }
 
 /** The driver branches whose CUDA version reaches a given version, or is unknown. */

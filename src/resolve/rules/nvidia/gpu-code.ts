@@ -18,9 +18,13 @@ import { hideGpus } from "../shared-cures.ts";
 import { lastDriverBranch } from "./driver-cures.ts";
 import { type CodeFit, codeKinds, type Cure, type DriverService, type Misfit } from "../../verdict.ts";
 
-/** One code for each GPU, in their order, or the reason why one has none. */
+/**
+ * One code for each GPU, in their order, or the reason why one has none.
+ *
+ * @param toolkit empty if unknown: then none has dropped a card
+ */
 export function checkGpuCode(
-  { code, toolkit }: CudaRequirement,
+  { code, toolkit }: Pick<CudaRequirement, "code" | "toolkit">,
   gpus: readonly GpuView[],
   service: DriverService | null,
 ): readonly CodeFit[] | Misfit {
