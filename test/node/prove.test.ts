@@ -222,7 +222,7 @@ describe("imgmatch prove", needs(whyNot), () => {
     },
   );
 
-  it.each(["hang", "chatter"])("its helper ends with its parent: %s", { timeout: 90_000 }, async (how) => {
+  it.concurrent.each(["hang", "chatter"])("its helper ends with its parent: %s", { timeout: 90_000 }, async (how) => {
     const [node, ...args] = command();
     const helper = spawn(node, args, { env: envOf(how), stdio: ["pipe", "ignore", "ignore", "pipe"] });
     const answers = helper.stdio[3] as Readable;
