@@ -62,8 +62,8 @@ async function gpuHeaders(folder: string, path: string): Promise<void> {
   const { readElf } = await import("../src/inspect/elf/elf.ts");
   const source = memorySource(readFileSync(copy));
   let modules = 0;
-  const ms = await cpuMs(() => {
-    modules = findCode(source, readElf(source)).gpu?.modules ?? 0;
+  const ms = await cpuMs(async () => {
+    modules = (await findCode(source, readElf(source))).gpu?.modules ?? 0;
   });
   line(
     `GPU code in ${Math.round(source.size / 10 ** 6)} MB, ${modules} modules`,

@@ -1,6 +1,6 @@
 /** Searches a file of any size for the first bytes of code: one pass serves all patterns. */
 
-import { type ByteSource, windowBytes, withWindow } from "./byte-source.ts";
+import { type ByteSource, windowBytes, withWindowAsync } from "./byte-source.ts";
 import type { Elf } from "./elf/elf.ts";
 
 /** Windows overlap by the longest pattern and the byte before, so that no pattern is lost between two windows. */
@@ -15,17 +15,21 @@ export interface CodePattern {
   /** One of these pairs of bytes must follow; null for any. */
   readonly endings: readonly (readonly [number, number])[] | null;
   /** Returns the end of the code that begins at a place; the place itself if there is none. */
-  readonly found: (at: number) => number;
+  readonly found: (at: number) => number | Promise<number>;
 }
 
-export function searchCode(source: ByteSource, patterns: readonly CodePattern[]): void {
-  withWindow((window) => {
-    for (let at = 0; at < source.size; ) at = searchWindow(source.readOver(at, window), at, patterns);
+export function searchCode(source: ByteSource, patterns: readonly CodePattern[]): Promise<void> {
+  return withWindowAsync(async (window) => {
+    for (let at = 0; at < source.size; ) at = await searchWindow(source.readOver(at, window), at, patterns);
   });
 }
 
 /** Returns where the search goes on: behind this window, or behind a container that is larger. */
-function searchWindow(bytes: Uint8Array, start: number, patterns: readonly CodePattern[]): number {
+async function searchWindow(
+  bytes: Uint8Array,
+  start: number,
+  patterns: readonly CodePattern[],
+): Promise<number> {
   const window = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const next = patterns.map((pattern) => indexFrom(window, pattern, 0));
   for (let done = 0; ; ) {
@@ -33,7 +37,7 @@ function searchWindow(bytes: Uint8Array, start: number, patterns: readonly CodeP
     const at = next[first] ?? Number.POSITIVE_INFINITY;
     const pattern = patterns[first];
     if (pattern === undefined || at >= stepBytes) return start + stepBytes;
-    done = Math.max(at + 1, pattern.found(start + at) - start);
+    done = Math.max(at + 1, (await pattern.found(start + at)) - start);
     if (done >= stepBytes) return start + done;
     for (const [index, each] of patterns.entries())
       if ((next[index] ?? 0) < done) next[index] = indexFrom(window, each, done);

@@ -51,7 +51,7 @@ export async function inspectFile(
   const head = source.read(0, headBytes);
   const elf = readElf(source);
   if (elf !== null && !isGpuMachine(elf.machine)) return inspectElf(source, elf, mayBePackaged);
-  return codeAlone(source, elf, mayBePackaged, ptxCode(head, source.size) ?? findCode(source, elf));
+  return codeAlone(source, elf, mayBePackaged, ptxCode(head, source.size) ?? (await findCode(source, elf)));
 }
 
 /** A file that has GPU code and is no program; null without GPU code. */
@@ -86,13 +86,13 @@ const searches: Readonly<Record<GpuVendor, CodeSearch>> = {
 };
 
 /** The GPU code of a file, of all vendors, in one pass. */
-export function findCode(source: ByteSource, elf: Elf | null): GpuCodes {
+export async function findCode(source: ByteSource, elf: Elf | null): Promise<GpuCodes> {
   const place = placesOf(elf);
   const all = gpuVendors.map((vendor) => ({
     key: codeKeys[vendor],
     ...searches[vendor](source, elf, place),
   }));
-  searchCode(
+  await searchCode(
     source,
     all.flatMap(({ patterns }) => patterns),
   );
@@ -109,7 +109,7 @@ async function inspectElf(
   mayBePackaged: boolean,
 ): Promise<FileInspection | null> {
   const isLoaded = elf.type === elfType.executable || elf.type === elfType.shared;
-  const code = findCode(source, elf);
+  const code = await findCode(source, elf);
   if (!isLoaded && elf.damage.length === 0) return codeAlone(source, elf, mayBePackaged, code);
   const unopened = [...elf.damage, ...damageOf(code)];
   unopened.push(...hiddenPayloads(source, elf));

@@ -1,6 +1,7 @@
 /** Reads zstd frames within bounds: a header may claim any amount of memory. Source: RFC 8878, 3.1.1. */
 
-import { Decompress, decompress } from "fzstd";
+import { decompress } from "fzstd";
+import type { ZSTDDecoder } from "zstddec";
 import type { ByteSource } from "./byte-source.ts";
 import { u16, u32, u64 } from "./little-endian.ts";
 
@@ -70,32 +71,46 @@ function contentSize(bytes: Uint8Array, at: number, length: number): number {
   return length === 4 ? u32(bytes, at) : u64(bytes, at);
 }
 
-/** The largest cubins have some ten million bytes, and a frame of one segment claims its whole content. */
-const maxWindow = 64 * 2 ** 20;
-
-/** Decompresses at most `most` bytes of the frame that begins the input; null without a frame, or for a damaged one. */
-export function decompressZstd(input: Uint8Array, most: number): Uint8Array | null {
+/** Decompresses the whole frame that begins the input; null without a frame, or for one that is damaged, cut off or has more content. */
+export async function decompressZstd(input: Uint8Array, most: number): Promise<Uint8Array | null> {
   const frame = readZstdFrame(input);
-  if (frame === null || frame.skip !== null || frame.window > maxWindow) return null;
-  const limit = Math.min(most, frame.content || most);
-  // The library takes bytes behind the frame for another one.
+  if (frame === null || frame.skip !== null || (frame.content ?? 0) > most) return null;
   const end = endOfZstdFrame((at, length) => input.subarray(at, at + length), frame, input.length);
-  if (frame.content === limit && end !== null) return wholeFrame(input.subarray(0, end), limit);
-  const output = new Uint8Array(limit);
-  let filled = 0;
-  const stream = new Decompress((chunk) => {
-    const part = chunk.subarray(0, limit - filled);
-    output.set(part, filled);
-    filled += part.length;
-    if (filled === limit) throw enough;
-  });
-  try {
-    stream.push(input.subarray(0, end ?? input.length), end !== null);
-  } catch (error) {
-    // The library throws whatever its arrays throw on damaged input.
-    if (error !== enough) return null;
-  }
-  return filled === 0 ? null : output.subarray(0, filled);
+  if (end === null) return null;
+  // The library takes no content for an unknown one.
+  const plain = (await decoder()).decode(input.subarray(0, end), frame.content || most);
+  // A damaged frame decompresses to nothing.
+  return plain.length === (frame.content ?? plain.length) && plain.length > 0 ? plain : null;
+}
+
+/** Header of a frame of unknown content with a window of one block (RFC 8878, 3.1.1.1). */
+const oneBlock = Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0, 7 << 3);
+/** Longest content of a block (RFC 8878, 3.1.1.2.4). */
+const maxBlock = 2 ** 17;
+
+/** Decompresses the first block of the frame that begins the input; null as for {@link decompressZstd}. */
+export async function beginningOfZstd(input: Uint8Array): Promise<Uint8Array | null> {
+  const frame = readZstdFrame(input);
+  if (frame === null || frame.skip !== null) return null;
+  const block = Uint8Array.from(input.subarray(frame.headerSize, frame.headerSize + 3 + maxBlock));
+  block[0] = (block[0] ?? 0) | 1;
+  return decompressZstd(Buffer.concat([oneBlock, block]), maxBlock);
+}
+
+let ready: Promise<ZSTDDecoder> | null = null;
+
+/**
+ * zstd itself, as WebAssembly, takes a fifth of fzstd's time. fzstd stays for streams of any length, and for bundles of 256 MiB:
+ * WebAssembly never gives memory back.
+ */
+function decoder(): Promise<ZSTDDecoder> {
+  ready ??= (async () => {
+    const { ZSTDDecoder } = await import("zstddec");
+    const made = new ZSTDDecoder();
+    await made.init();
+    return made;
+  })();
+  return ready;
 }
 
 /** In one go: the library's stream moves its whole window for each block. null for a damaged frame. */
@@ -144,5 +159,3 @@ export function readZstdBytes(source: ByteSource, at: number, most: number): Uin
   const end = frame && endOfZstdFrame((from, length) => source.read(at + from, length), frame, bound);
   return source.read(at, end ?? bound);
 }
-
-const enough = new Error("enough");

@@ -6,7 +6,7 @@
 import { type ByteSource, memorySource, partOf } from "../byte-source.ts";
 import type { CodePattern } from "../code-search.ts";
 import { endOfTables } from "../elf/elf.ts";
-import { decompressZstd, readZstdBytes } from "../zstd-frame.ts";
+import { beginningOfZstd, decompressZstd, readZstdBytes } from "../zstd-frame.ts";
 import { type Cubin, type CubinHeader, readCubin, readCubinHeader } from "./cubin.ts";
 import { containerMagic, containerOf, readContainer } from "./fatbin.ts";
 import type { FatbinCompression, FatbinEntry } from "./fatbin.ts";
@@ -86,14 +86,15 @@ interface Piece {
   readonly bytes: number;
 }
 
-function foundContainer(search: Search, at: number): number {
+async function foundContainer(search: Search, at: number): Promise<number> {
   const { source, tally, onPiece, place } = search;
   const container = readContainer(source, at);
   if (container === null) return at;
   const { damage } = container;
   // Code that compares with the magic has the magic as its operand.
   if (damage.length > 0 && container.entries.length === 0 && !registeredPlaces.has(place(at))) return at;
-  const entries = container.entries.map((entry) => ({ ...entry, exact: exactToolkit(search, entry) }));
+  const entries: (FatbinEntry & { readonly exact: string | null })[] = [];
+  for (const entry of container.entries) entries.push({ ...entry, exact: await exactToolkit(search, entry) });
   tally.add({ place: place(at), bytes: container.size, entries });
   for (const entry of entries) {
     const { whole } = entry;
@@ -109,7 +110,7 @@ function foundContainer(search: Search, at: number): number {
 const maxSample = 4 * 2 ** 20;
 
 /** The toolkit of machine code, from its payload: the container's header tells only a range. */
-function exactToolkit(search: Search, entry: FatbinEntry): string | null {
+async function exactToolkit(search: Search, entry: FatbinEntry): Promise<string | null> {
   if (entry.kind !== "cubin" || entry.payload === null) return null;
   const payload = partOf(search.source, entry.payload.at, entry.payload.size);
   if (entry.compression === "none") return readCubin(payload)?.toolkit ?? null;
@@ -123,11 +124,11 @@ function exactToolkit(search: Search, entry: FatbinEntry): string | null {
   const decompress = { lz4: decompressLz4, zstd: decompressZstd, zlib: null, unknown: null }[
     entry.compression
   ];
-  const whole = decompress?.(payload.read(0, payload.size), maxSample) ?? null;
+  const whole = (await decompress?.(payload.read(0, payload.size), maxSample)) ?? null;
   return whole && (readCubin(memorySource(whole))?.toolkit ?? null);
 }
 
-function foundCubin(search: Search, at: number): number {
+async function foundCubin(search: Search, at: number): Promise<number> {
   const { source } = search;
   const cubin = readCubin(partOf(source, at, largestCubin));
   if (cubin !== null) {
@@ -142,7 +143,7 @@ function foundCubin(search: Search, at: number): number {
   if (beginning === null || header === null) return at;
   // No field tells where an LZ4 block ends: it is no longer than its content.
   const end = endOfTables(beginning);
-  addCompressed(
+  await addCompressed(
     search,
     { at: start, bytes: Math.min(end, source.size - start) },
     end,
@@ -153,10 +154,10 @@ function foundCubin(search: Search, at: number): number {
   return at;
 }
 
-function foundFrame(search: Search, at: number): number {
+async function foundFrame(search: Search, at: number): Promise<number> {
   const { source } = search;
   if (search.failures >= maxFailures) return at;
-  const beginning = decompressZstd(source.read(at, firstBlock), 64);
+  const beginning = await beginningOfZstd(source.read(at, firstBlock));
   const header = beginning === null ? null : readCubinHeader(beginning);
   if (beginning === null || header === null) {
     search.failures++;
@@ -165,25 +166,25 @@ function foundFrame(search: Search, at: number): number {
     return at;
   }
   const end = endOfTables(beginning);
-  const bytes = readZstdBytes(source, at, Math.min(end, maxCompressed)).length;
-  addCompressed(search, { at, bytes }, end, header, "zstd", (limit) =>
-    decompressZstd(readZstdBytes(source, at, limit), limit),
+  const packed = readZstdBytes(source, at, maxCompressed);
+  await addCompressed(search, { at, bytes: packed.length }, maxCompressed, header, "zstd", (limit) =>
+    decompressZstd(packed, limit),
   );
   return at;
 }
 
 /**
- * A cubin of CUDA 13 says in the middle of the file whether the code is for one device only. So the cubin is decompressed up to the end of its
- * tables, and further only if the tables do not stand last.
+ * A cubin of CUDA 13 says in the middle of the file whether the code is for one device only. So the cubin is decompressed up to `end`, and
+ * further only if its tables do not stand before.
  */
-function addCompressed(
+async function addCompressed(
   search: Search,
   piece: Piece,
   end: number,
   header: CubinHeader,
   compression: FatbinCompression,
-  decompress: (limit: number) => Uint8Array | null,
-): void {
+  decompress: (limit: number) => Uint8Array | null | Promise<Uint8Array | null>,
+): Promise<void> {
   if (header.isSpecific !== null) {
     const { isSpecific } = header;
     addCubin(search, piece, { ...header, isSpecific, suffix: isSpecific ? "a" : "" }, compression);
@@ -192,7 +193,7 @@ function addCompressed(
   let cubin: Cubin | null = null;
   for (const limit of [Math.min(end, maxCompressed), maxCompressed]) {
     if (search.decompressed > freeDecompressed + maxRatio * search.source.size) break;
-    const whole = decompress(limit);
+    const whole = await decompress(limit);
     if (whole === null) break;
     search.decompressed += whole.length;
     cubin = readCubin(memorySource(whole));

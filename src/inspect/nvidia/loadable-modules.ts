@@ -51,7 +51,7 @@ export function collectModules() {
   };
   const open = async (file: SpooledFile) => {
     try {
-      searchFile(sourceOf(file), onPiece);
+      await searchFile(sourceOf(file), onPiece);
     } finally {
       closeSpooled(file);
     }
@@ -71,9 +71,10 @@ export function collectModules() {
   };
 }
 
-function searchFile(source: ByteSource, onPiece: (piece: FoundPiece) => void): void {
+async function searchFile(source: ByteSource, onPiece: (piece: FoundPiece) => void): Promise<void> {
   const entry = readPtxEntry(source.read(0, headBytes));
-  if (entry === null) searchCode(source, gpuCodeSearch(source, placesOf(readElf(source)), onPiece).patterns);
+  if (entry === null)
+    await searchCode(source, gpuCodeSearch(source, placesOf(readElf(source)), onPiece).patterns);
   else onPiece({ place: "file", entry, size: source.size, read: () => source.read(0, source.size) });
 }
 

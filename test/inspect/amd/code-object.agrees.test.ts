@@ -51,9 +51,9 @@ function targetOf(file: string): string {
   return [target, ...words.filter((word) => /[+-]$/.test(word)).sort()].join(":");
 }
 
-function targetsByImgmatch(file: string): readonly string[] {
+async function targetsByImgmatch(file: string): Promise<readonly string[]> {
   const source = memorySource(readFileSync(file));
-  const { amd } = findCode(source, readElf(source));
+  const { amd } = await findCode(source, readElf(source));
   expect({ unknown: amd?.unknown, damage: amd?.damage }).toEqual({ unknown: {}, damage: [] });
   return (amd?.targets ?? []).map(({ target, modules }) => `${target}×${modules}`).sort();
 }
@@ -75,7 +75,7 @@ describe("beside LLVM", needs(whyNot), () => {
   const targets = [...amdArchitectures, ...amdGenerics]
     .filter(({ source }) => source.includes("CLANG22HIP"))
     .map(({ name }) => name);
-  it("every target that clang compiles for is the one that readelf reads", { timeout: 120_000 }, () => {
+  it("every target that clang compiles for is the one that readelf reads", { timeout: 120_000 }, async () => {
     expect(targets.length).toBeGreaterThan(30);
     for (const target of targets) {
       const bytes = compile(target);
@@ -106,10 +106,10 @@ const noSamples =
     : "no compiled code objects in ../shared/samples, beside the checkout (they are not published)";
 
 describe("the same targets as objdump and readelf", () => {
-  it("of compiled bundles, libraries and code objects", needs(whyNot, noSamples), () => {
+  it("of compiled bundles, libraries and code objects", needs(whyNot, noSamples), async () => {
     for (const name of compiled) {
       const file = join(samples, name);
-      expect(targetsByImgmatch(file), name).toEqual(targetsByLlvm(file));
+      expect(await targetsByImgmatch(file), name).toEqual(targetsByLlvm(file));
     }
   });
 
@@ -118,9 +118,9 @@ describe("the same targets as objdump and readelf", () => {
     real.length > 0
       ? null
       : "no real libraries (IMGMATCH_CUDA_LIBRARIES=/folder with wheels of ROCm unpacked)";
-  it("of real libraries", { ...needs(whyNot, noLibraries), timeout: 300_000 }, () => {
+  it("of real libraries", { ...needs(whyNot, noLibraries), timeout: 300_000 }, async () => {
     for (const file of real) {
-      const found = targetsByImgmatch(file);
+      const found = await targetsByImgmatch(file);
       expect(found, file).toEqual(targetsByLlvm(file));
       expect(found.length, file).toBeGreaterThan(0);
       console.info(`${basename(file)}: ${found.join(" ")}`);

@@ -18,9 +18,9 @@ import { makeContainer, makeEntry } from "../support/make-fatbin.ts";
 import { gpuFile } from "../support/make-image.ts";
 
 const code = (...parts: Uint8Array[]) => findCode(memorySource(Buffer.concat(parts)), null);
-const amd = (...parts: Uint8Array[]) => code(...parts).amd;
-const counts = (...parts: Uint8Array[]) =>
-  amd(...parts)?.targets.map(({ target, modules }) => `${target}×${modules}`);
+const amd = async (...parts: Uint8Array[]) => (await code(...parts)).amd;
+const counts = async (...parts: Uint8Array[]) =>
+  (await amd(...parts))?.targets.map(({ target, modules }) => `${target}×${modules}`);
 
 const gfx90a = { id: "hipv4-amdgcn-amd-amdhsa--gfx90a", bytes: makeCodeObject(0x53f) };
 const gfx1100 = { id: "hipv4-amdgcn-amd-amdhsa--gfx1100", bytes: makeCodeObject(0x41) };
@@ -28,41 +28,41 @@ const generic = { id: "hip-amdgpu11-amd-amdhsa--", bytes: makeCodeObject(0x10000
 const noise = Buffer.from(Array.from({ length: 70_000 }, (_, index) => (index * index) >> 7));
 
 describe("a bundle of GPU code", () => {
-  it("has its targets from the objects, whatever its entries are called", () => {
+  it("has its targets from the objects, whatever its entries are called", async () => {
     const wrong = { ...gfx90a, id: "hipv4-amdgcn-amd-amdhsa--gfx1201" };
-    expect(counts(makeBundle([wrong, generic]))).toEqual(["gfx90a×1", "gfx11-generic×1"]);
-    expect(amd(makeBundle([generic]))?.targets).toEqual([
+    expect(await counts(makeBundle([wrong, generic]))).toEqual(["gfx90a×1", "gfx11-generic×1"]);
+    expect((await amd(makeBundle([generic])))?.targets).toEqual([
       { target: "gfx11-generic", version: 1, modules: 1 },
     ]);
   });
 
-  it.each(["hip", "hipv4", "openmp"])("of kind %s", (kind) =>
-    expect(counts(makeBundle([{ ...gfx90a, id: `${kind}-amdgcn-amd-amdhsa--gfx90a` }]))).toEqual([
+  it.each(["hip", "hipv4", "openmp"])("of kind %s", async (kind) =>
+    expect(await counts(makeBundle([{ ...gfx90a, id: `${kind}-amdgcn-amd-amdhsa--gfx90a` }]))).toEqual([
       "gfx90a×1",
     ]),
   );
 
-  it("is one of many in a section, which count apart", () =>
-    expect(counts(makeBundle([gfx90a, gfx1100]), noise, makeBundle([gfx90a]))).toEqual([
+  it("is one of many in a section, which count apart", async () =>
+    expect(await counts(makeBundle([gfx90a, gfx1100]), noise, makeBundle([gfx90a]))).toEqual([
       "gfx90a×2",
       "gfx1100×1",
     ]));
 
-  it.each([1, 2, 3] as const)("is the same in compression of version %i", (version) => {
+  it.each([1, 2, 3] as const)("is the same in compression of version %i", async (version) => {
     const packed = makeCompressed(makeBundle([gfx90a, generic]), version);
-    const found = amd(noise, packed, makeCompressed(makeBundle([gfx90a]), version));
+    const found = await amd(noise, packed, makeCompressed(makeBundle([gfx90a]), version));
     expect(found).toMatchObject({ modules: 2, damage: [] });
-    expect(counts(noise, packed)).toEqual(["gfx90a×1", "gfx11-generic×1"]);
+    expect(await counts(noise, packed)).toEqual(["gfx90a×1", "gfx11-generic×1"]);
     expect(found?.bytes).toBe(packed.length + makeCompressed(makeBundle([gfx90a]), version).length);
   });
 
-  it("may hold a machine that nobody knows, which is never another one", () => {
-    const found = amd(makeBundle([gfx90a, { ...gfx1100, bytes: makeCodeObject(0x7f) }]));
+  it("may hold a machine that nobody knows, which is never another one", async () => {
+    const found = await amd(makeBundle([gfx90a, { ...gfx1100, bytes: makeCodeObject(0x7f) }]));
     expect(found).toMatchObject({ targets: [{ target: "gfx90a" }], unknown: { "machine value 0x7f": 1 } });
   });
 
-  it("beside code of NVIDIA leaves it to be found", () => {
-    expect(code(makeBundle([gfx90a]), gpuFile(90))).toMatchObject({
+  it("beside code of NVIDIA leaves it to be found", async () => {
+    expect(await code(makeBundle([gfx90a]), gpuFile(90))).toMatchObject({
       gpu: { targets: [{ target: "sm_90" }], damage: [] },
       amd: { targets: [{ target: "gfx90a" }], damage: [] },
     });
@@ -70,15 +70,15 @@ describe("a bundle of GPU code", () => {
       id: "openmp-nvptx64-nvidia-cuda--sm_80",
       bytes: makeContainer([makeEntry({ kind: 2, arch: 80, version: [1, 7] })]),
     };
-    expect(code(makeBundle([gfx90a, nvidia]))).toMatchObject({
+    expect(await code(makeBundle([gfx90a, nvidia]))).toMatchObject({
       gpu: { targets: [{ target: "sm_80" }] },
       amd: { targets: [{ target: "gfx90a" }] },
     });
   });
 
-  it("is not the text that programs have which read bundles", () => {
-    expect(amd(noise, Buffer.from("__CLANG_OFFLOAD_BUNDLE__\0CCOB\0")), "text").toBeNull();
-    expect(amd(Buffer.from("__CLANG_OFFLOAD_BUNDLE__sycl-spir64_gen\0.text\0"), noise)).toBeNull();
+  it("is not the text that programs have which read bundles", async () => {
+    expect(await amd(noise, Buffer.from("__CLANG_OFFLOAD_BUNDLE__\0CCOB\0")), "text").toBeNull();
+    expect(await amd(Buffer.from("__CLANG_OFFLOAD_BUNDLE__sycl-spir64_gen\0.text\0"), noise)).toBeNull();
   });
 });
 
@@ -86,56 +86,58 @@ vi.mock("fzstd", { spy: true });
 
 describe("a damaged one is told", () => {
   const whole = makeBundle([gfx90a, gfx1100]);
-  it("cut off", () => {
-    expect(amd(whole.subarray(0, 5000))).toMatchObject({
+  it("cut off", async () => {
+    expect(await amd(whole.subarray(0, 5000))).toMatchObject({
       targets: [{ target: "gfx90a", modules: 1 }],
       damage: ["the bundle of GPU code at 0 claims an object of 128 bytes beyond its end"],
     });
     // A table that is not there says nothing about the objects behind it.
-    expect(amd(makeBundle([gfx90a], { count: 999 }))).toMatchObject({
+    expect(await amd(makeBundle([gfx90a], { count: 999 }))).toMatchObject({
       targets: [{ target: "gfx90a", modules: 1 }],
       damage: ["the table of the bundle of GPU code at 0 is cut off"],
     });
   });
 
-  it("in whose table another one begins, which is found", () => {
+  it("in whose table another one begins, which is found", async () => {
     const inner = makeBundle([gfx1100], { align: 1 });
     const outer = makeBundle([{ ...gfx90a, id: `hip-amd-${inner.toString("latin1")}` }], { align: 1 });
-    expect(amd(outer)).toMatchObject({
+    expect(await amd(outer)).toMatchObject({
       targets: [{ target: "gfx90a" }, { target: "gfx1100" }],
       damage: ["the table of the bundle of GPU code at 0 is cut off"],
     });
   });
 
-  it("with objects that lie over one another or far away", () => {
+  it("with objects that lie over one another or far away", async () => {
     const many = Array.from({ length: 200 }, () => ({ id: gfx90a.id, offset: 36864, size: 128 }));
-    expect(counts(makeBundle([gfx1100, gfx90a, ...many]))).toEqual(["gfx90a×1", "gfx1100×1"]);
-    expect(amd(makeBundle([{ ...gfx90a, offset: 2 ** 52 }]))?.damage).toHaveLength(1);
+    expect(await counts(makeBundle([gfx1100, gfx90a, ...many]))).toEqual(["gfx90a×1", "gfx1100×1"]);
+    expect((await amd(makeBundle([{ ...gfx90a, offset: 2 ** 52 }])))?.damage).toHaveLength(1);
   });
 
-  it("a compressed one that is cut off, damaged, or claims more than it can be", () => {
+  it("a compressed one that is cut off, damaged, or claims more than it can be", async () => {
     const packed = makeCompressed(whole, 3);
-    const damage = (bytes: Uint8Array) => amd(bytes)?.damage.join();
-    expect(damage(packed.subarray(0, packed.length - 1))).toMatch(/claims \d+ bytes, its file has/);
-    expect(damage(makeCompressed(whole, 3, { packed: Buffer.alloc(300, 7) }))).toMatch(/is damaged/);
-    expect(damage(makeCompressed(whole, 2, { plainSize: whole.length - 1 }))).toMatch(/is damaged/);
-    expect(damage(makeCompressed(whole, 3, { plainSize: 2 ** 40 }))).toMatch(/would be 1099511627776 bytes/);
-    expect(damage(makeCompressed(whole, 2, { plainSize: 2 ** 26 }))).toMatch(/would be 67108864 bytes/);
-    expect(damage(makeCompressed(noise, 3))).toMatch(/holds more than code for AMD GPUs/);
+    const damage = async (bytes: Uint8Array) => (await amd(bytes))?.damage.join();
+    expect(await damage(packed.subarray(0, packed.length - 1))).toMatch(/claims \d+ bytes, its file has/);
+    expect(await damage(makeCompressed(whole, 3, { packed: Buffer.alloc(300, 7) }))).toMatch(/is damaged/);
+    expect(await damage(makeCompressed(whole, 2, { plainSize: whole.length - 1 }))).toMatch(/is damaged/);
+    expect(await damage(makeCompressed(whole, 3, { plainSize: 2 ** 40 }))).toMatch(
+      /would be 1099511627776 bytes/,
+    );
+    expect(await damage(makeCompressed(whole, 2, { plainSize: 2 ** 26 }))).toMatch(/would be 67108864 bytes/);
+    expect(await damage(makeCompressed(noise, 3))).toMatch(/holds more than code for AMD GPUs/);
   });
 
-  it("a frame of zstd whose blocks are more than it claims is not decompressed", () => {
+  it("a frame of zstd whose blocks are more than it claims is not decompressed", async () => {
     // A window of one segment, 16 MiB, and a block of 128 KiB in each four bytes (RFC 8878, 3.1.1.2.2).
     const head = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0, 0, 0, 1]);
     const block = Buffer.from([0x02, 0x00, 0x10, 0x00]);
     const packed = Buffer.concat([head, Buffer.alloc(4 * 500_000, block), Buffer.from([0x03, 0, 0x10, 0])]);
     vi.mocked(decompress).mockClear();
-    expect(amd(makeCompressed(whole, 3, { packed, plainSize: 2 ** 24 }))?.damage.join()).toMatch(
+    expect((await amd(makeCompressed(whole, 3, { packed, plainSize: 2 ** 24 })))?.damage.join()).toMatch(
       /is damaged/,
     );
     expect(decompress).not.toHaveBeenCalled();
     const honest = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x20, 100, 0x23, 0x03, 0, 0]);
-    amd(makeCompressed(whole, 3, { packed: honest, plainSize: 100 }));
+    await amd(makeCompressed(whole, 3, { packed: honest, plainSize: 100 }));
     expect(decompress).toHaveBeenCalledOnce();
   });
 });
@@ -180,7 +182,7 @@ describe("a program", () => {
     expect(await unopened([empty])).toEqual(["section .hip_fatbin holds no GPU code that is known"]);
   });
 
-  it("of a gigabyte is read by its headers alone", () => {
+  it("of a gigabyte is read by its headers alone", async () => {
     const bundle = makeBundle([gfx90a, gfx1100, generic]);
     const count = 140;
     const each = 9 * 2 ** 20;
@@ -200,7 +202,7 @@ describe("a program", () => {
       readOver: (place: number, buffer: Uint8Array) =>
         at(place, Math.min(buffer.length, count * each - place)),
     };
-    expect(findCode(source, null).amd).toMatchObject({ modules: count, damage: [] });
+    expect((await findCode(source, null)).amd).toMatchObject({ modules: count, damage: [] });
     expect(read).toBeLessThan(count * 2 ** 17 + 2 ** 22);
   });
 });
@@ -211,9 +213,9 @@ const whyNot = existsSync(samples)
   : "no compiled code objects in ../shared/samples, beside the checkout (they are not published)";
 
 describe("what clang 22 compiled", needs(whyNot), () => {
-  const found = (name: string) => {
+  const found = async (name: string) => {
     const source = memorySource(readFileSync(join(samples, name)));
-    return findCode(source, readElf(source)).amd;
+    return (await findCode(source, readElf(source))).amd;
   };
   const six = ["gfx9-4-generic", "gfx90a", "gfx942:sramecc+:xnack-", "gfx11-generic", "gfx1100", "gfx1201"];
   it.each<readonly [string, readonly string[], number]>([
@@ -231,8 +233,8 @@ describe("what clang 22 compiled", needs(whyNot), () => {
     ["lib-new-driver-hip-prefix.so", ["gfx90a", "gfx1100"], 1],
     ["lib-two-bundles-different-targets.so", ["gfx90a", "gfx1100"], 2],
     ["rdc-llvm.offloading.o", [], 2],
-  ])("%s", (name, targets, modules) => {
-    const code = found(name);
+  ])("%s", async (name, targets, modules) => {
+    const code = await found(name);
     expect(code?.targets.map(({ target }) => target)).toEqual(targets);
     expect(code).toMatchObject({ modules, unknown: {}, damage: [], unlinked: targets.length === 0 ? 2 : 0 });
   });

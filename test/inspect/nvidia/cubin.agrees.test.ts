@@ -24,9 +24,9 @@ import { needs } from "../../support/needs.ts";
 const program = `__global__ void add(float *a, const float *b) { a[threadIdx.x] += b[threadIdx.x]; }
 int main() { add<<<1, 32>>>(nullptr, nullptr); return 0; }
 `;
-const code = (path: string) => {
+const code = async (path: string) => {
   const source = memorySource(readFileSync(path));
-  return findCode(source, readElf(source)).gpu;
+  return (await findCode(source, readElf(source))).gpu;
 };
 
 const targets = [
@@ -45,10 +45,10 @@ describe("nvcc", needs(whyNoCuda), () => {
   it.each([
     ["--concat of everything", ["--concat", "--compress-mode=size"]],
     ["debug", ["-G"]],
-  ])("writes what cuobjdump and we read alike: %s", (_name, options) => {
+  ])("writes what cuobjdump and we read alike: %s", async (_name, options) => {
     const cwd = folder();
     cudaTool("nvcc", [...options, ...targets, "-c", "k.cu", "-o", "k.o"], cwd);
-    const found = code(join(cwd, "k.o"));
+    const found = await code(join(cwd, "k.o"));
     expect(found?.targets.map(({ target }) => target)).toEqual(all);
     expect(found?.damage).toEqual([]);
     expect(found?.unknown).toEqual([]);
@@ -56,26 +56,29 @@ describe("nvcc", needs(whyNoCuda), () => {
     expect(entriesByImgmatch(join(cwd, "k.o"))).toEqual(entriesByCuobjdump(join(cwd, "k.o")));
   });
 
-  it("compresses with zstd, and says so", () => {
+  it("compresses with zstd, and says so", async () => {
     const cwd = folder();
     cudaTool("nvcc", ["--compress-mode=size", ...targets, "-c", "k.cu", "-o", "size.o"], cwd);
     cudaTool("nvcc", ["--compress-mode=none", ...targets, "-c", "k.cu", "-o", "none.o"], cwd);
-    expect(code(join(cwd, "size.o"))?.compression).toEqual({ zstd: 8 });
-    expect(code(join(cwd, "none.o"))?.compression).toEqual({ none: 8 });
-    const exact = code(join(cwd, "none.o"))?.toolkits.map(({ minimum, maximum }) => [minimum, maximum]);
+    expect((await code(join(cwd, "size.o")))?.compression).toEqual({ zstd: 8 });
+    expect((await code(join(cwd, "none.o")))?.compression).toEqual({ none: 8 });
+    const exact = (await code(join(cwd, "none.o")))?.toolkits.map(({ minimum, maximum }) => [
+      minimum,
+      maximum,
+    ]);
     expect(new Set(exact?.flat()).size).toBe(1);
   });
 
-  it("keeps relocatable and LTO code apart", () => {
+  it("keeps relocatable and LTO code apart", async () => {
     const cwd = folder();
     cudaTool("nvcc", ["-rdc=true", "-arch=sm_80", "-c", "k.cu", "-o", "rdc.o"], cwd);
     cudaTool("nvcc", ["-rdc=true", "-gencode=arch=compute_80,code=lto_80", "-c", "k.cu", "-o", "lto.o"], cwd);
-    expect(code(join(cwd, "rdc.o"))).toMatchObject({ targets: [], places: { __nv_relfatbin: 1 } });
-    expect(code(join(cwd, "rdc.o"))?.relocatable.map(({ target }) => target)).toEqual([
+    expect(await code(join(cwd, "rdc.o"))).toMatchObject({ targets: [], places: { __nv_relfatbin: 1 } });
+    expect((await code(join(cwd, "rdc.o")))?.relocatable.map(({ target }) => target)).toEqual([
       "sm_80",
       "compute_80",
     ]);
-    expect(code(join(cwd, "lto.o"))).toMatchObject({
+    expect(await code(join(cwd, "lto.o"))).toMatchObject({
       targets: [],
       relocatable: [],
       lto: [{ target: "compute_80", modules: 1 }],
@@ -84,20 +87,20 @@ describe("nvcc", needs(whyNoCuda), () => {
 
   it.each(["sm_75", "sm_80", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_100f", "sm_120", "sm_121a"])(
     "writes a cubin for %s",
-    (target) => {
+    async (target) => {
       const cwd = folder();
       cudaTool("nvcc", ["-cubin", `-arch=${target}`, "k.cu", "-o", "k.cubin"], cwd);
       const cubin = readCubin(memorySource(readFileSync(join(cwd, "k.cubin"))));
       expect(cubin && `sm_${cubin.arch}${cubin.suffix}`).toBe(target);
       expect(cubin?.toolkit).toBe(/release (\d+\.\d+)/.exec(cudaTool("nvcc", ["--version"], cwd))?.[1]);
       const hidden = Buffer.concat([Buffer.alloc(4099), readFileSync(join(cwd, "k.cubin")), Buffer.alloc(9)]);
-      expect(findCode(memorySource(hidden), null).gpu).toMatchObject({
+      expect((await findCode(memorySource(hidden), null)).gpu).toMatchObject({
         targets: [{ target, modules: 1 }],
         bytes: hidden.length - 4099 - 9,
       });
       execFileSync("zstd", ["-q", "k.cubin", "-o", "k.zst"], { cwd });
       const packed = Buffer.concat([Buffer.alloc(77), readFileSync(join(cwd, "k.zst")), Buffer.alloc(9)]);
-      expect(findCode(memorySource(packed), null).gpu).toMatchObject({
+      expect((await findCode(memorySource(packed), null)).gpu).toMatchObject({
         targets: [{ target, modules: 1 }],
         compression: { zstd: 1 },
         bytes: packed.length - 77 - 9,
@@ -105,7 +108,7 @@ describe("nvcc", needs(whyNoCuda), () => {
     },
   );
 
-  it("writes PTX as text", () => {
+  it("writes PTX as text", async () => {
     const cwd = folder();
     cudaTool("nvcc", ["-ptx", "-arch=compute_90a", "k.cu", "-o", "k.ptx"], cwd);
     expect(readPtxEntry(readFileSync(join(cwd, "k.ptx")))).toMatchObject({ arch: 90, suffix: "a" });
@@ -119,26 +122,29 @@ describe(
     const ptx = (target: string) =>
       `.version 8.7\n.target ${target}\n.address_size 64\n.visible .entry k() { ret; }\n`;
 
-    it.each(["sm_52", "sm_75", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_120"])("writes %s", (target) => {
-      const cwd = makeFolder({ "k.ptx": ptx(target) });
-      execFileSync(ptxas12 ?? "", [`-arch=${target}`, "k.ptx", "-o", "k.cubin"], { cwd });
-      const number = /\d+/.exec(target)?.[0];
-      const cubin = readCubin(memorySource(readFileSync(join(cwd, "k.cubin"))));
-      expect(cubin && `sm_${cubin.arch}${cubin.suffix}`).toBe(target);
-      if (Number(number) < 100)
-        expect(cubin).toMatchObject({ abi: 7, toolkit: expect.stringMatching(/^12\./) });
-      cudaTool(
-        "fatbinary",
-        [
-          "-64",
-          "--create=k.fatbin",
-          "--compress-all",
-          `--image3=kind=elf,sm=${target.slice(3)},file=k.cubin`,
-        ],
-        cwd,
-      );
-      expect(code(join(cwd, "k.fatbin"))?.targets).toEqual([{ target, modules: 1 }]);
-    });
+    it.each(["sm_52", "sm_75", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_120"])(
+      "writes %s",
+      async (target) => {
+        const cwd = makeFolder({ "k.ptx": ptx(target) });
+        execFileSync(ptxas12 ?? "", [`-arch=${target}`, "k.ptx", "-o", "k.cubin"], { cwd });
+        const number = /\d+/.exec(target)?.[0];
+        const cubin = readCubin(memorySource(readFileSync(join(cwd, "k.cubin"))));
+        expect(cubin && `sm_${cubin.arch}${cubin.suffix}`).toBe(target);
+        if (Number(number) < 100)
+          expect(cubin).toMatchObject({ abi: 7, toolkit: expect.stringMatching(/^12\./) });
+        cudaTool(
+          "fatbinary",
+          [
+            "-64",
+            "--create=k.fatbin",
+            "--compress-all",
+            `--image3=kind=elf,sm=${target.slice(3)},file=k.cubin`,
+          ],
+          cwd,
+        );
+        expect((await code(join(cwd, "k.fatbin")))?.targets).toEqual([{ target, modules: 1 }]);
+      },
+    );
   },
 );
 
@@ -170,12 +176,12 @@ describe("every kind of file that nvcc makes", needs(whyNoCuda), () => {
       .filter(([kind]) => options.length === 0 || kind === "an object" || process.env.IMGMATCH_LONG)
       .map(([kind, flags]) => [kind, options.join() || "as it comes", options, flags] as const),
   );
-  it.each(rows)("%s, %s", (kind, _mode, options, flags) => {
+  it.each(rows)("%s, %s", async (kind, _mode, options, flags) => {
     const cwd = makeFolder({ "k.cu": program });
     cudaTool("nvcc", [...options, ...targets, ...flags, "k.cu"], cwd);
     const path = join(cwd, flags.at(-1) ?? "");
     listed(path);
-    const found = code(path);
+    const found = await code(path);
     expect(found?.unknown).toEqual([]);
     expect(found?.damage).toEqual([]);
     const any = [...(found?.targets ?? []), ...(found?.relocatable ?? [])].map(({ target }) => target);
@@ -187,7 +193,7 @@ describe("every kind of file that nvcc makes", needs(whyNoCuda), () => {
   it.each([
     ["plain and a", ["", "a"]],
     ["f", ["f"]],
-  ])("for every target that it knows: %s", { timeout: 300_000 }, (_name, suffixes) => {
+  ])("for every target that it knows: %s", { timeout: 300_000 }, async (_name, suffixes) => {
     const cwd = makeFolder({ "k.cu": program });
     const numbers = [...cudaTool("nvcc", ["--list-gpu-code"], cwd).matchAll(/^sm_(\d+)$/gm)].map((match) =>
       Number(match[1]),
@@ -200,13 +206,13 @@ describe("every kind of file that nvcc makes", needs(whyNoCuda), () => {
     const flags = own.map((name) => `-gencode=arch=compute_${name},code=[sm_${name},compute_${name}]`);
     cudaTool("nvcc", [...flags, "-fatbin", "k.cu", "-o", "k.fatbin"], cwd);
     listed(join(cwd, "k.fatbin"));
-    const found = code(join(cwd, "k.fatbin"));
+    const found = await code(join(cwd, "k.fatbin"));
     expect(found?.targets.map(({ target }) => target).sort()).toEqual(
       own.flatMap((name) => [`sm_${name}`, `compute_${name}`]).sort(),
     );
   });
 
-  it("LTO code beside machine code", () => {
+  it("LTO code beside machine code", async () => {
     const cwd = makeFolder({ "k.cu": program });
     cudaTool(
       "nvcc",
@@ -214,7 +220,7 @@ describe("every kind of file that nvcc makes", needs(whyNoCuda), () => {
       cwd,
     );
     listed(join(cwd, "k.o"));
-    expect(code(join(cwd, "k.o"))).toMatchObject({
+    expect(await code(join(cwd, "k.o"))).toMatchObject({
       relocatable: [{ target: "sm_90", modules: 1 }],
       lto: [{ target: "compute_90", modules: 1 }],
     });
@@ -258,14 +264,14 @@ describe(
   "real libraries",
   needs(whyNoCuda, libraries.length === 0 ? "no libraries with GPU code (IMGMATCH_CUDA_LIBRARIES)" : null),
   () => {
-    it.each(libraries)("%s", (path) => {
+    it.each(libraries)("%s", async (path) => {
       const theirs = entriesByCuobjdump(path);
       const ours = entriesByImgmatch(path);
       expect(ours.length).toBeGreaterThan(0);
       // It refuses files that have code for GPUs which the toolkit dropped, and some others.
       if (theirs !== null) expect(ours).toEqual(theirs);
-      expect(code(path)?.damage).toEqual([]);
-      expect(code(path)?.unknown).toEqual([]);
+      expect((await code(path))?.damage).toEqual([]);
+      expect((await code(path))?.unknown).toEqual([]);
     });
   },
 );

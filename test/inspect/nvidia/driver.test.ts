@@ -13,58 +13,58 @@ const ptx = (version: readonly [number, number], more: Partial<MadeEntry> = {}):
   ...more,
 });
 
-function file(path: string, entries: readonly MadeEntry[], needed: readonly string[] = []) {
-  const { gpu } = findCode(memorySource(makeContainer(entries.map(makeEntry))), null);
+async function file(path: string, entries: readonly MadeEntry[], needed: readonly string[] = []) {
+  const { gpu } = await findCode(memorySource(makeContainer(entries.map(makeEntry))), null);
   if (gpu === null) throw new Error("no code");
   return { path, gpu, needed };
 }
 
-const floor = (files: readonly ReturnType<typeof file>[], paths: readonly string[] = []) =>
-  measureFloor(files, driverFiles(paths));
+const floor = async (files: readonly ReturnType<typeof file>[], paths: readonly string[] = []) =>
+  measureFloor(await Promise.all(files), driverFiles(paths));
 
 describe("the oldest driver", () => {
-  it("is that of the toolkit's major", () =>
-    expect(floor([file("/a", [ptx([8, 7])])])).toEqual({
+  it("is that of the toolkit's major", async () =>
+    expect(await floor([file("/a", [ptx([8, 7])])])).toEqual({
       toolkit: "12.8",
       minimum: "525.60.13",
       raisedBy: null,
     }));
 
-  it("is raised by zstd in code of CUDA 12", () =>
-    expect(floor([file("/a", [ptx([8, 0])]), file("/b", [ptx([8, 7], zstd)])])).toEqual({
+  it("is raised by zstd in code of CUDA 12", async () =>
+    expect(await floor([file("/a", [ptx([8, 0])]), file("/b", [ptx([8, 7], zstd)])])).toEqual({
       toolkit: "12.8",
       minimum: "550.54.14",
       raisedBy: "zstd-compressed code in /b",
     }));
 
-  it("is not raised by LZ4, nor by zstd of CUDA 13", () => {
-    expect(floor([file("/a", [ptx([8, 7], { flags: 0x2011, compressedSize: 9 })])])).toMatchObject({
+  it("is not raised by LZ4, nor by zstd of CUDA 13", async () => {
+    expect(await floor([file("/a", [ptx([8, 7], { flags: 0x2011, compressedSize: 9 })])])).toMatchObject({
       raisedBy: null,
     });
-    expect(floor([file("/a", [ptx([9, 0], zstd)])])).toMatchObject({ toolkit: "13.0", raisedBy: null });
+    expect(await floor([file("/a", [ptx([9, 0], zstd)])])).toMatchObject({ toolkit: "13.0", raisedBy: null });
   });
 
-  it("is raised by zstd in machine code of CUDA 12's format", () => {
+  it("is raised by zstd in machine code of CUDA 12's format", async () => {
     const sass = { kind: 2, arch: 90, version: [1, 7] as const, ...zstd };
-    expect(floor([file("/a", [ptx([8, 7]), sass])])).toMatchObject({ minimum: "550.54.14" });
+    expect(await floor([file("/a", [ptx([8, 7]), sass])])).toMatchObject({ minimum: "550.54.14" });
   });
 
-  it("is unknown for code of several majors, of which one is loaded", () => {
+  it("is unknown for code of several majors, of which one is loaded", async () => {
     const files = [
       file("/cuda118.so", [ptx([7, 8])], ["libcudart.so.11.0"]),
       file("/cuda128.so", [ptx([8, 7])], ["libcudart.so.12"]),
     ];
-    expect(floor(files)).toEqual({
+    expect(await floor(files)).toEqual({
       unknown: "its files hold code of CUDA 11 and 12; which of them is loaded is not known",
     });
-    expect(floor(files, ["/usr/lib/libcudart.so.12.8.90"])).toMatchObject({ toolkit: "12.8" });
+    expect(await floor(files, ["/usr/lib/libcudart.so.12.8.90"])).toMatchObject({ toolkit: "12.8" });
   });
 
-  it("is unknown where no code says its toolkit, and nothing without code", () => {
-    expect(floor([file("/a", [ptx([1, 4])])])).toEqual({
+  it("is unknown where no code says its toolkit, and nothing without code", async () => {
+    expect(await floor([file("/a", [ptx([1, 4])])])).toEqual({
       unknown: "no file says which toolkit made its GPU code",
     });
-    expect(floor([])).toBeNull();
+    expect(await floor([])).toBeNull();
   });
 
   it.each([
@@ -74,14 +74,17 @@ describe("the oldest driver", () => {
     [[9, 6], "13.6"],
     [[10, 0], "13.6"],
     [[8, 9], "12.10"],
-  ] as const)("a PTX ISA %j beside machine code of CUDA 13.0 counts as code of CUDA %s", (isa, toolkit) => {
-    const sass = { kind: 2, arch: 90, version: [1, 8] as const };
-    const files = [file("/a", isa[0] === 8 ? [ptx(isa)] : [sass, ptx(isa)])];
-    expect(floor(files)).toMatchObject({
-      toolkit,
-      minimum: isa[0] === 8 ? "525.60.13" : "580.65.06",
-    });
-  });
+  ] as const)(
+    "a PTX ISA %j beside machine code of CUDA 13.0 counts as code of CUDA %s",
+    async (isa, toolkit) => {
+      const sass = { kind: 2, arch: 90, version: [1, 8] as const };
+      const files = [file("/a", isa[0] === 8 ? [ptx(isa)] : [sass, ptx(isa)])];
+      expect(await floor(files)).toMatchObject({
+        toolkit,
+        minimum: isa[0] === 8 ? "525.60.13" : "580.65.06",
+      });
+    },
+  );
 });
 
 it("NVIDIA's libraries are known by their names", () => {

@@ -4,27 +4,29 @@ import { readContainer } from "../../../src/inspect/nvidia/fatbin.ts";
 import { findCode } from "../../../src/inspect/inspect-file.ts";
 import { makeConcatenated, makeContainer, makeEntry } from "../support/make-fatbin.ts";
 
-const codeOf = (...parts: Uint8Array[]) => findCode(memorySource(Buffer.concat(parts)), null).gpu;
-const targetsOf = (...parts: Uint8Array[]) => codeOf(...parts)?.targets.map(({ target }) => target);
+const codeOf = async (...parts: Uint8Array[]) =>
+  (await findCode(memorySource(Buffer.concat(parts)), null)).gpu;
+const targetsOf = async (...parts: Uint8Array[]) =>
+  (await codeOf(...parts))?.targets.map(({ target }) => target);
 
 describe("a container of GPU code", () => {
-  it("names machine code and PTX with its suffix", () => {
+  it("names machine code and PTX with its suffix", async () => {
     const bytes = makeContainer([
       makeEntry({ kind: 2, arch: 90, flags: 0x100011, version: [1, 7] }),
       makeEntry({ kind: 2, arch: 100, flags: 0x1200011, version: [1, 8] }),
       makeEntry({ kind: 1, arch: 80, headerSize: 88 }),
       makeEntry({ kind: 4, arch: 35, version: [1, 7] }),
     ]);
-    expect(targetsOf(bytes)).toEqual(["sm_35", "sm_90a", "sm_100f", "compute_80"]);
+    expect(await targetsOf(bytes)).toEqual(["sm_35", "sm_90a", "sm_100f", "compute_80"]);
   });
 
-  it("tells LTO code from machine code and PTX", () => {
-    const code = codeOf(makeContainer([makeEntry({ kind: 8, arch: 89 })]));
+  it("tells LTO code from machine code and PTX", async () => {
+    const code = await codeOf(makeContainer([makeEntry({ kind: 8, arch: 89 })]));
     expect(code).toMatchObject({ targets: [], lto: [{ target: "compute_89", modules: 1 }] });
   });
 
-  it("reports a kind that it does not know as unknown, never as absent", () => {
-    const code = codeOf(
+  it("reports a kind that it does not know as unknown, never as absent", async () => {
+    const code = await codeOf(
       makeContainer([makeEntry({ kind: 0x200, arch: 90 }), makeEntry({ kind: 16, arch: 90 })]),
     );
     expect(code?.unknown).toEqual([
@@ -34,10 +36,10 @@ describe("a container of GPU code", () => {
     expect(code?.targets).toEqual([]);
   });
 
-  it("counts modules, not entries", () => {
+  it("counts modules, not entries", async () => {
     const one = makeContainer([makeEntry({ kind: 2, arch: 80 }), makeEntry({ kind: 2, arch: 80 })]);
     const other = makeContainer([makeEntry({ kind: 2, arch: 80 }), makeEntry({ kind: 2, arch: 90 })]);
-    const code = codeOf(one, other);
+    const code = await codeOf(one, other);
     expect(code?.modules).toBe(2);
     expect(code?.bytes).toBe(one.length + other.length);
     expect(code?.targets).toEqual([
@@ -46,18 +48,18 @@ describe("a container of GPU code", () => {
     ]);
   });
 
-  it("is found at any place, also across the windows of the search", () => {
+  it("is found at any place, also across the windows of the search", async () => {
     const container = makeContainer([makeEntry({ kind: 2, arch: 75 })]);
     for (const before of [1, 7, 4 * 2 ** 20 - 9, 4 * 2 ** 20 - 1, 4 * 2 ** 20])
-      expect(targetsOf(Buffer.alloc(before, 0x50), container), String(before)).toEqual(["sm_75"]);
+      expect(await targetsOf(Buffer.alloc(before, 0x50), container), String(before)).toEqual(["sm_75"]);
   });
 
-  it("reads concatenated entries by their table", () => {
+  it("reads concatenated entries by their table", async () => {
     const entry = makeConcatenated([
       { kind: 2, arch: 90, flags: 0x100011 },
       { kind: 1, arch: 80 },
     ]);
-    const code = codeOf(makeContainer([entry, makeEntry({ kind: 2, arch: 70 })]));
+    const code = await codeOf(makeContainer([entry, makeEntry({ kind: 2, arch: 70 })]));
     expect(code?.targets.map(({ target }) => target)).toEqual(["sm_70", "sm_90a", "compute_80"]);
     expect(code?.compression).toEqual({ none: 1, zstd: 2 });
     expect(code?.unknown).toEqual([]);
@@ -65,15 +67,15 @@ describe("a container of GPU code", () => {
 
   it.each([[7], [100], [2 ** 31]])(
     "knows nothing of concatenated entries whose table of %d bytes is wrong",
-    (size) => {
-      const code = codeOf(makeContainer([makeConcatenated([{ kind: 2, arch: 90 }], size)]));
+    async (size) => {
+      const code = await codeOf(makeContainer([makeConcatenated([{ kind: 2, arch: 90 }], size)]));
       expect(code?.unknown).toEqual([{ kind: 0x100, entries: 1 }]);
       expect(code?.damage[0]).toContain("does not add up");
     },
   );
 
-  it("says which toolkit wrote what, as far as headers tell", () => {
-    const code = codeOf(
+  it("says which toolkit wrote what, as far as headers tell", async () => {
+    const code = await codeOf(
       makeContainer([
         makeEntry({ kind: 1, arch: 90, version: [8, 4], flags: 0x8011, compressedSize: 9 }),
         makeEntry({ kind: 1, arch: 90, version: [99, 1] }),
@@ -97,8 +99,8 @@ describe("a container of GPU code", () => {
 describe("a damaged container", () => {
   const entry = makeEntry({ kind: 2, arch: 80 });
 
-  it("keeps what stands before the damage, and says so", () => {
-    const code = codeOf(makeContainer([entry, makeEntry({ kind: 2, arch: 90, claimed: 2 ** 40 })]));
+  it("keeps what stands before the damage, and says so", async () => {
+    const code = await codeOf(makeContainer([entry, makeEntry({ kind: 2, arch: 90, claimed: 2 ** 40 })]));
     expect(code?.targets.map(({ target }) => target)).toEqual(["sm_80"]);
     expect(code?.damage[0]).toContain("claims a header of 64 bytes and a payload of 1099511627776");
   });
