@@ -222,15 +222,19 @@ describe("imgmatch prove", needs(whyNot), () => {
     },
   );
 
-  it.concurrent.each(["hang", "chatter"])("its helper ends with its parent: %s", { timeout: 90_000 }, async (how) => {
-    const [node, ...args] = command();
-    const helper = spawn(node, args, { env: envOf(how), stdio: ["pipe", "ignore", "ignore", "pipe"] });
-    const answers = helper.stdio[3] as Readable;
-    helper.stdin?.write("\n");
-    await once(answers, "data");
-    helper.stdin?.end(`${cubin(90, 124).toString("base64")}\n`);
-    expect(await once(helper, "exit")).toEqual([null, "SIGKILL"]);
-  });
+  it.concurrent.each(["hang", "chatter"])(
+    "its helper ends with its parent: %s",
+    { timeout: 90_000 },
+    async (how) => {
+      const [node, ...args] = command();
+      const helper = spawn(node, args, { env: envOf(how), stdio: ["pipe", "ignore", "ignore", "pipe"] });
+      const answers = helper.stdio[3] as Readable;
+      helper.stdin?.write("\n");
+      await once(answers, "data");
+      helper.stdin?.end(`${cubin(90, 124).toString("base64")}\n`);
+      expect(await once(helper, "exit")).toEqual([null, "SIGKILL"]);
+    },
+  );
 
   describe("CPU variants", needs(process.arch === "x64" ? null : "not x86"), () => {
     const folder = makeFolder({

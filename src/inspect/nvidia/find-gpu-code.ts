@@ -165,7 +165,6 @@ async function foundFrame(search: Search, at: number): Promise<number> {
       search.tally.complain([`only the first ${maxFailures} zstd frames were searched for GPU code`]);
     return at;
   }
-  const end = endOfTables(beginning);
   const packed = readZstdBytes(source, at, maxCompressed);
   await addCompressed(search, { at, bytes: packed.length }, maxCompressed, header, "zstd", (limit) =>
     decompressZstd(packed, limit),
