@@ -143,8 +143,8 @@ export function supportedTargets(version: string): SupportedTargets | null {
 }
 
 /**
- * True if nvcc of the toolkit compiles for the target; null if that is not known. A minor that is not in the tables compiles for the targets
- * of the minor before, and never for a target that its major has dropped.
+ * True if nvcc of the toolkit compiles for the target; null if that is not known. A minor outside the tables compiles for the targets of the
+ * minor before, and never for a target that the major has dropped.
  */
 export function toolkitCompiles({ minor }: Pick<CudaToolkit, "minor">, target: GpuTarget): boolean | null {
   // sm_21 is compiled from compute_20: nvcc never had a compute_21.

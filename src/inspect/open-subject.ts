@@ -106,7 +106,7 @@ function unreadablePath(path: string, why: string): ImgmatchError {
   return new ImgmatchError({ code: "FILE_UNREADABLE", message: `${path}: ${why}`, fix });
 }
 
-/** An archive that names no image in it is opened as a file with other files in it. */
+/** An archive without an image is opened as a file that holds other files. */
 async function openArchive(path: string, request: OpenRequest): Promise<OpenedImage> {
   const read = () => createReadStream(path, { highWaterMark: 2 ** 18 });
   if (!(await isArchive(read(), path))) return openFromFile(path, request);

@@ -19,7 +19,7 @@ export interface LineProgram {
 
 /**
  * @param command the program and its arguments
- * @param answers the file descriptor that it writes its answers to. With 3, all that libraries print in it is dropped.
+ * @param answers the file descriptor for the answers. With 3, whatever the program's libraries print is dropped.
  */
 export function startLineProgram(
   [program, ...args]: readonly [string, ...string[]],

@@ -3,7 +3,7 @@
  *
  * Beside the file lies `FILE.busy/holder/TOKEN`. Every step is one call that the kernel does whole or not at all:
  *
- * - to acquire: a folder that holds the token is renamed to `holder`, which succeeds only where that is missing or empty;
+ * - to acquire: a folder with the token is renamed to `holder`, which succeeds only where `holder` is missing or empty;
  * - to replace the file: the token *is* the new file, and is renamed onto the old one, which also ends the lease;
  * - to take over from a holder that was killed: its token is unlinked. Tokens are never used twice, so either the holder's
  *   rename or the unlink comes first, and the other finds nothing. A holder that was only slow finds out, and tries again.

@@ -117,7 +117,7 @@ const brokenStates: ReadonlySet<HostProblem["code"]> = new Set([
   "HOST_FABRIC_NOT_READY",
   // A container that was given CUDA has no /dev/nvidia-uvm.
   "HOST_NO_UVM",
-  // A GPU takes no work: its compute mode, a recovery that it waits for, its memory, confidential computing.
+  // A GPU takes no work, by compute mode, a pending recovery, memory or confidential computing.
   "HOST_GPU_NOT_READY",
   // The driver was asked to start CUDA, and fails.
   "HOST_CUDA_FAILED",

@@ -58,7 +58,7 @@ export function normalBuilds(
   return { builds, notes: [...notes, ...given] };
 }
 
-/** Arguments that `imgmatch build --build-arg` can give all cells: of one text in all builds that take them, and that choose no base. */
+/** Arguments that `imgmatch build --build-arg` can give all cells: arguments with one text in all builds, which choose no base. */
 function workflowArguments(
   builds: readonly OriginalBuild[],
   dockerfileOf: DockerfileOf,

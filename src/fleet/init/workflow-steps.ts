@@ -58,7 +58,7 @@ export async function stepsBuilds(
   return builds;
 }
 
-/** Actions that build, by their names, and actions of such a name that do not build. */
+/** Names of actions that build, and names with such a word of actions that build nothing. */
 const buildingActions = /\b(build|bake|kaniko|buildah|podman)\b|docker-?build|build-?(push|image)/i;
 const otherActions = /setup|login|metadata|description|scan|cache|artifact|cleanup|prune/i;
 

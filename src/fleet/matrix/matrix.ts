@@ -131,7 +131,7 @@ export interface AxisOf<Value extends { readonly kind: string }, Name> {
 /** `label` is the value's text in cell ids, pins and `--only`. */
 export interface Value {
   readonly label: string;
-  /** All labels of its axis, if one of them is another name of this value: the label then means its own value alone. */
+  /** All labels of the axis, if another value's label is an alias of this value: the label then means the other value alone. */
   readonly labelsOfAxis?: ReadonlySet<string>;
   readonly at: Place;
   readonly settings: Settings;

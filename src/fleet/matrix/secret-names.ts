@@ -57,8 +57,8 @@ export function secretInHistory(what: string, remove = ""): Problem {
 }
 
 /**
- * Reports arguments that look like secrets, and every other text that has the form of one: labels, `source`, values of axes. No
- * message shows the value, as reports end in the logs of others.
+ * Reports arguments that look like secrets, and labels, `source` and values of axes that have a secret's form. No message shows the
+ * value, as other people read the logs that reports end in.
  */
 export function secretProblems(
   args: Readonly<Record<string, string>> | undefined,

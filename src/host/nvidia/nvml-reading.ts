@@ -1,6 +1,6 @@
 /** The answers of NVML, call by call, without interpretation. */
 
-/** The value of one NVML call, or the `nvmlReturn_t` other than 0 that it gave. */
+/** The value of one NVML call, or the call's `nvmlReturn_t` other than 0. */
 export type NvmlAnswer<T> = { readonly value: T } | { readonly code: number };
 
 export interface NvmlReading {

@@ -36,7 +36,7 @@ function fromProc(gpu: ProcGpu, index: number, pci: readonly PciGpu[]): GpuFacts
 }
 
 /**
- * In a container `/proc/driver/nvidia/gpus` lists the GPUs of the whole host, `/dev` only those that were given to it.
+ * In a container `/proc/driver/nvidia/gpus` lists the GPUs of the whole host, `/dev` only the container's own.
  * On a host a missing `/dev/nvidia0` means nothing: the first program that needs the node creates it.
  */
 function visible(io: HostIo, gpus: readonly ProcGpu[]): readonly ProcGpu[] {

@@ -44,7 +44,7 @@ export function parseYamlSource(
     ),
     ...mistakes,
   ];
-  // A document in which only keys stand twice can be read, so its other mistakes are found in the same run.
+  // A document whose only fault is repeated keys can be read, so the same run finds other mistakes too.
   const isReadable = problems.every(({ code }) => code === kind.duplicate);
   const { offsetOf, offsetOfKey } = yamlPlaces(document);
   const source: YamlSource = {
