@@ -66,5 +66,5 @@ function driverText(driver: NonNullable<ImageInspection["requires"]["cuda"]>["dr
   if (driver === null) return "unknown";
   if (driver.mode === "bundled") return `exactly ${driver.version} (bundled)`;
   if (driver.mode === "compat") return compatText(driver);
-  return `at least ${driver.minimum}`;
+  return `at least ${driver.minimum}${driver.l4t === undefined ? "" : `; on a Jetson that of L4T ${driver.l4t}`}`;
 }

@@ -45,7 +45,7 @@ const formerlyBase = ["zicntr", "zicsr", "zifencei", "zihpm"];
  * Features, and a kernel that prints each. Older kernels may print no name for the feature although the CPU has the feature. The first kernel
  * with the name may be older than the one here.
  */
-const printedFrom: Readonly<Record<string, VersionParts>> = {
+export const printedFrom: Readonly<Record<string, VersionParts>> = {
   rdpid: [4, 19],
   ...Object.fromEntries(formerlyBase.map((extension) => [extension, [6, 5]])),
 };

@@ -24,7 +24,7 @@ export function marchesOfModel(vendor: string, family: number, model: number): r
  * AMD counts models in wide and open ranges, so a family stands for its oldest march. The newer marches of a family extend the oldest.
  * Source: GCC, gcc/common/config/i386/cpuinfo.h, get_amd_cpu.
  */
-const amdFamilies: Readonly<Record<number, readonly string[]>> = {
+export const amdFamilies: Readonly<Record<number, readonly string[]>> = {
   23: ["znver1"],
   25: ["znver3"],
   26: ["znver5"],

@@ -6,6 +6,7 @@ import { asksThrough, cpuOf, findCpuNeed, type ImageCpu } from "./cpu/cpu-need.t
 import type { InspectedFile } from "./file-inspection.ts";
 import { driverFiles } from "./nvidia/driver-files.ts";
 import { gpuOf, type ImageGpu } from "./nvidia/gpu-inspection.ts";
+import { l4tOf } from "./nvidia/l4t-release.ts";
 import { filesOfLayers, type UnopenedFile } from "./image/file-tree.ts";
 import type { OpenedImage } from "./image/open-layers.ts";
 import { compatPath, type ImageDriver } from "./loader/compat-path.ts";
@@ -58,7 +59,7 @@ export function inspectionOf(image: OpenedImage): ImageInspection {
   const programs = files.flatMap(({ path, program }) => (program === null ? [] : [{ path, ...program }]));
   const { loader, realPath } = found;
   const view = { compat: libraries.compat, loader, realPath, start: image.start, programs };
-  const driver = { ...libraries, compatPath: compatPath(view) };
+  const driver = { ...libraries, compatPath: compatPath(view), l4t: l4tOf(found.packages) };
   const unopened = [
     ...found.unopened,
     ...files.flatMap(({ path, layer, unopened: reasons }) =>

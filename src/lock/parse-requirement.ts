@@ -66,7 +66,7 @@ const ofCpu: Members<CpuRequirement> = {
   or: ifPresent(list(shape<OneCpu>(oneCpu), mostOthers.cpu)),
 };
 const ofDriver = {
-  host: { mode: oneOf("host"), minimum: someText },
+  host: { mode: oneOf("host"), minimum: someText, l4t: ifPresent(someText) },
   bundled: { mode: oneOf("bundled"), version: someText },
   compat: {
     mode: oneOf("compat"),

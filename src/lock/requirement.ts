@@ -131,7 +131,12 @@ export function withSide(requires: Requirement, side: Side | null): Requirement 
 
 export type DriverRequirement =
   /** Injected by the container runtime: the kernel driver must be at least `minimum`. */
-  | { readonly mode: "host"; readonly minimum: string }
+  | {
+      readonly mode: "host";
+      readonly minimum: string;
+      /** The major of the L4T release on which the image is built: `36`. Absent if there is none, or if nobody knows. */
+      readonly l4t?: string;
+    }
   /** User-space driver inside the image: the kernel module must be exactly `version`. */
   | { readonly mode: "bundled"; readonly version: string }
   /** NVIDIA's forward-compatibility package inside the image. `branches` are kernel driver branches such as `535`. */

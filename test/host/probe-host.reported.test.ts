@@ -1,86 +1,16 @@
 /** Hosts of public reports, as faked roots and node objects: each with the answer that its report asks for. */
 
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { expandMatrix } from "../../src/fleet/cells/expand.ts";
 import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
-import { findMarch } from "../../src/hardware/cpu-marches.ts";
 import type { HostFacts } from "../../src/host/facts.ts";
 import { formatHostFacts } from "../../src/host/format-facts.ts";
 import { parseHostFacts } from "../../src/host/parse-facts.ts";
-import { probeHost } from "../../src/host/probe-host.ts";
-import { readHost } from "../../src/host/read-host.ts";
-import type { Lock } from "../../src/lock/lock.ts";
-import type { DriverRequirement } from "../../src/lock/requirement.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
-import { cuda, image, lockOf } from "../resolve/support/locks.ts";
-import { fixtureHostIo } from "../support/fixture-host-io.ts";
 import { needs } from "../support/needs.ts";
-
-const samples = fileURLToPath(new URL("../../../shared/samples/hosts", import.meta.url));
-const whyNoSamples = existsSync(samples)
-  ? null
-  : "no reported hosts in ../shared/samples/hosts, beside the checkout (they are not published)";
-
-/** An image of a sample's spec.json. */
-interface Wanted extends Partial<Extract<DriverRequirement, { mode: "compat" }>> {
-  readonly pkgCuda?: string;
-  readonly platform?: string;
-  readonly march?: string;
-  readonly features?: readonly string[];
-  readonly toolkit?: string;
-  readonly code?: readonly string[];
-  readonly require?: string;
-}
-
-function lockFor(name: string, change: Partial<Wanted> = {}): Lock {
-  const { images } = JSON.parse(readFileSync(join(samples, name, "spec.json"), "utf8"));
-  return lockOf(
-    Object.fromEntries(
-      Object.entries(images as Record<string, Wanted>).map(([cell, wanted]) => {
-        const { march = "any", features = findMarch(march)?.features ?? [], ...given } = wanted;
-        const {
-          toolkit,
-          code,
-          require,
-          mode,
-          package: version = "",
-          pkgCuda = "",
-          branches = [],
-          ...rest
-        } = {
-          ...given,
-          ...change,
-        };
-        const driver = mode && { mode, package: version, cuda: pkgCuda, branches, ...own(rest) };
-        const side =
-          toolkit === undefined
-            ? null
-            : cuda(toolkit, code ?? [], { ...(require && { require }), ...(driver && { driver }) });
-        const requires = { cpu: { march, features }, cuda: side };
-        return [cell, { ...image(), platform: wanted.platform ?? "linux/amd64", requires }];
-      }),
-    ),
-  );
-}
-
-function own({ onPath, for: jetson }: Wanted) {
-  return { ...(onPath && { onPath }), ...(jetson && { for: jetson }) };
-}
-
-async function hostOf(name: string): Promise<HostFacts> {
-  const node = join(samples, name, "node.json");
-  if (existsSync(node)) return readHost(readFileSync(node, "utf8"), "node.json");
-  const io = fixtureHostIo(join(samples, name));
-  const readNvml = async (paths: readonly string[]) => {
-    const nvml = await io.readNvml(paths);
-    // The samples have an empty list for MIG that is off.
-    return nvml && { ...nvml, devices: nvml.devices.map((each) => ({ ...each, mig: { value: null } })) };
-  };
-  return probeHost({ ...io, readNvml });
-}
+import { hostOf, lockFor, samples, type Wanted, whyNoSamples } from "../support/reported-hosts.ts";
 
 /** The winner, and each refusal as its code, message and cure. */
 function answer(name: string, host: HostFacts, change?: Partial<Wanted>) {

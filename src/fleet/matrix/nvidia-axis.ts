@@ -82,7 +82,7 @@ function parseDriver(input: DriverInput, toolkit: CudaToolkit, at: Place): Parse
     case "host": {
       const minimum = input.minimum ?? driverFloor(toolkit)?.minimum ?? null;
       if (minimum !== null && parseDriverVersion(minimum) !== null)
-        return { value: { mode: "host", minimum } };
+        return { value: { mode: "host", minimum, ...(input.l4t !== undefined && { l4t: input.l4t }) } };
       return minimum === null
         ? refused(
             `the minimum driver of CUDA ${toolkit.release} is not known`,

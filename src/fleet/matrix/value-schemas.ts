@@ -71,6 +71,10 @@ const driver = z
         .describe(
           "The oldest driver. Default: the floor of the toolkit's major. Needed for a toolkit of a major that imgmatch does not know.",
         ),
+      l4t: text
+        .regex(/^\d+$/, 'must be the major of an L4T release: "36"')
+        .optional()
+        .describe('Major of the L4T release on which the images are built, for Jetson: "36" is JetPack 6.'),
     }),
     z.strictObject({
       mode: z.literal("bundled"),

@@ -11,7 +11,7 @@ import type { OpenedImage } from "../image/open-layers.ts";
 import type { ImageInspection } from "../inspection.ts";
 import { decidedFloor, loadedFiles, measureFloor } from "../nvidia/driver-floor.ts";
 import { cudaTargets } from "../nvidia/gpu-inspection.ts";
-import { holdersOf, type MeasuredDriver, undecidedPath } from "../nvidia/measured-cuda.ts";
+import { holdersOf, hostDriver, type MeasuredDriver, undecidedPath } from "../nvidia/measured-cuda.ts";
 import { type AdoptedSide, type AskedImage, choiceNote, noSide, type Statement } from "./adopted-side.ts";
 
 export function adoptNvidia({ opened, inspection, statement }: AskedImage): AdoptedSide {
@@ -49,7 +49,7 @@ function cudaOf(inspection: ImageInspection, { cuda: stated }: Statement): CudaR
   const code = cudaTargets(loaded);
   const minimum = decidedFloor(measureFloor(holders, inspection.driver, major))?.minimum ?? null;
   const ownDriver = cuda.driver?.mode === "host" ? null : cuda.driver;
-  const host = minimum === null ? null : ({ mode: "host", minimum } as const);
+  const host = minimum === null ? null : hostDriver(minimum, inspection.driver);
   const driver = ownDriver === null ? host : driverOf(ownDriver);
   if (driver === null || code.length === 0)
     throw usageError(

@@ -71,7 +71,7 @@ function driverLies(
   inspection: ImageInspection,
   floor: MeasuredFloor | null,
 ): readonly Problem[] {
-  const { bundled, compat, compatPath } = inspection.driver;
+  const { bundled, compat, compatPath, l4t } = inspection.driver;
   const onPath = compatPath?.onPath ?? null;
   const isWhole = inspection.unopened.length === 0;
   const below = (version: string, declared: string) =>
@@ -80,6 +80,7 @@ function driverLies(
     case "host":
       return [
         ...(bundled.length > 0 ? [unasked(bundled)] : []),
+        ...(l4t !== null && l4t !== driver.l4t ? [otherL4t(l4t, driver.l4t)] : []),
         ...(onPath === "always" || onPath === "cache" ? [shadowed(compat, onPath, compatPath)] : []),
         ...below(driver.minimum, `driver ${driver.minimum} is declared to be enough`),
       ];
@@ -112,6 +113,13 @@ function unasked(found: readonly LibraryFile[]): Problem {
   return otherDriver(
     `the driver of the host is declared, and the image brings its own, ${versionsOf(found)}: ${found[0]?.path}`,
     `declare driver: { mode: bundled, version: "${found[0]?.version}" }, or leave the file out of the image`,
+  );
+}
+
+function otherL4t(found: string, declared: string | undefined): Problem {
+  return otherDriver(
+    `${declared === undefined ? "no L4T" : `L4T ${declared}`} is declared, and the packages of the image are those of L4T ${found}`,
+    `declare driver: { mode: host, l4t: "${found}" }, or take packages of the declared L4T`,
   );
 }
 

@@ -35,6 +35,8 @@ export interface CompatPath {
 export interface ImageDriver extends DriverFiles {
   /** How the image's loader finds the forward-compatibility package; null for an image without one. */
   readonly compatPath: CompatPath | null;
+  /** The major of the L4T release of its packages; null if there are none, or of several. */
+  readonly l4t: string | null;
 }
 
 export interface LoaderView {

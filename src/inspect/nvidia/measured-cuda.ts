@@ -8,7 +8,7 @@ import { gpuChoices } from "./gpu-choices.ts";
 import { applicationFiles, cudaTargets, type ImageGpu } from "./gpu-inspection.ts";
 
 export type MeasuredDriver =
-  | { readonly mode: "host"; readonly minimum: string }
+  | { readonly mode: "host"; readonly minimum: string; readonly l4t?: string }
   | { readonly mode: "bundled"; readonly version: string }
   | {
       readonly mode: "compat";
@@ -75,6 +75,10 @@ export function measureCuda(files: readonly InspectedFile[], gpu: ImageGpu | nul
   };
 }
 
+export function hostDriver(minimum: string, { l4t }: Pick<ImageDriver, "l4t">) {
+  return { mode: "host", minimum, ...(l4t !== null && { l4t }) } as const;
+}
+
 function driverOf(
   bundled: readonly string[],
   driver: ImageDriver,
@@ -94,5 +98,5 @@ function driverOf(
       listed: path?.listed ?? null,
       minimum,
     };
-  return minimum === null ? null : { mode: "host", minimum };
+  return minimum === null ? null : hostDriver(minimum, driver);
 }

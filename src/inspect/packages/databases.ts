@@ -1,7 +1,8 @@
-/** Reads package databases: dpkg's status and lists of checksums, apk's list, rpm's databases. */
+/** Reads package databases: dpkg's status and lists of checksums, apt's sources, apk's list, rpm's databases. */
 
 import type { PackageRecords } from "./unchanged-files.ts";
 import { remember } from "../../io/collections.ts";
+import { coreRelease, type L4tRecord, sourceReleases } from "../nvidia/l4t-release.ts";
 import { bdbHeaders, ndbHeaders } from "./rpm/bdb.ts";
 import { DamagedDatabase, readRpmHeader } from "./rpm/rpm-header.ts";
 import { sqliteHeaders } from "./rpm/sqlite.ts";
@@ -41,13 +42,20 @@ const debians = /@(?:[\w-]+\.)*(?:debian\.(?:org|net)|ubuntu\.com|canonical\.com
  */
 function readDpkgStatus(text: string): PackageRecords {
   const distribution: string[] = [];
+  const l4t: L4tRecord[] = [];
   for (const paragraph of text.split(/\n\n+/)) {
+    l4t.push(...coreRelease(paragraph));
     const field = (name: string) => new RegExp(`^${name}: *(.*)$`, "m").exec(paragraph)?.[1]?.trim();
     const name = field("Package");
     if (name === undefined || !debians.test(field("Maintainer") ?? "")) continue;
     distribution.push(name, `${name}:${field("Architecture") ?? "all"}`);
   }
-  return { distribution, files: {} };
+  return { distribution, files: {}, ...(l4t.length > 0 && { l4t }) };
+}
+
+/** sources.list(5). */
+function readAptSources(text: string): PackageRecords {
+  return { distribution: [], files: {}, l4t: sourceReleases(text) };
 }
 
 /** Lines of `<32 digits>  <path>`. Documentation holds no code. */
@@ -83,6 +91,7 @@ const databases: readonly (readonly [RegExp, Read])[] = [
   // Distroless images have a status and a list for each package.
   [/^var\/lib\/dpkg\/(?:info|status\.d)\/([^/]+)\.md5sums$/, text(readMd5sums)],
   [/^var\/lib\/dpkg\/(?:status|status\.d\/[^/]+)$/, text(readDpkgStatus)],
+  [/^etc\/apt\/sources\.list(?:\.d\/[^/]+\.list)?$/, text(readAptSources)],
   [/^(?:usr\/)?lib\/apk\/db\/installed$/, text(readApk)],
   [new RegExp(`^${rpmFolder}/rpmdb\\.sqlite$`), rpm("sqlite")],
   [new RegExp(`^${rpmFolder}/Packages\\.db$`), rpm("ndb")],

@@ -1,6 +1,7 @@
 /** Finds the files of an image that the distribution's packages brought and nobody changed. */
 
 import type { Checksums } from "../checksums.ts";
+import type { L4tRecord } from "../nvidia/l4t-release.ts";
 
 /** The entries of one file of a package database. */
 export interface PackageRecords {
@@ -8,6 +9,8 @@ export interface PackageRecords {
   readonly distribution: readonly string[];
   /** Package → path without a leading slash → `md5:…`, `sha1:…` or `sha256:…`. */
   readonly files: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** Traces of L4T, which binds an image to its release. */
+  readonly l4t?: readonly L4tRecord[];
   /** Why the database was not read: its packages' files count as the image's own. */
   readonly unread?: string;
 }

@@ -1,6 +1,8 @@
 /** The images of a fleet as rows: the needs of each, and its place in the total order. */
 
-import { extendedFeature, hiddenFeatureRows } from "../../hardware/cpu-hidden-features.ts";
+import { extendedFeature, hiddenFeatureRows, printedFrom } from "../../hardware/cpu-hidden-features.ts";
+import { findMarch } from "../../hardware/cpu-marches.ts";
+import { amdFamilies } from "../../hardware/cpu-models.ts";
 import { parseVersion } from "../../hardware/driver-version.ts";
 import {
   byVendor,
@@ -118,7 +120,10 @@ export function fleetRows(
   const requirements = parseTexts(tables.nvidia.texts());
   const architectures = new Set(images.map(([, { platform }]) => platform.split("/")[1] ?? ""));
   const hidden = architectures.has("amd64")
-    ? hiddenRows(new Set(offers.flatMap(({ features }) => features)))
+    ? [
+        ...hiddenRows(new Set(offers.flatMap(({ features }) => features))),
+        ...unprintedRows(offers.map(({ features }) => features)),
+      ]
     : [];
   const brands = requirements.some(({ require }) => require !== undefined);
   return {
@@ -150,6 +155,21 @@ function hiddenRows(needed: ReadonlySet<string>): readonly string[] {
       .filter((feature) => needed.has(feature))
       .map((feature) => `H ${vendor} ${family} ${models.join(",")} ${extendedFeature(feature)} ${feature}`),
   );
+}
+
+/** The features that `inferUnprinted` adds on older kernels, where an image for that march needs them. */
+function unprintedRows(needs: readonly (readonly string[])[]): readonly string[] {
+  return Object.entries(amdFamilies).flatMap(([family, [name = ""]]) => {
+    const features = findMarch(name)?.features ?? [];
+    return Object.entries(printedFrom).flatMap(([feature, kernel]) => {
+      const others = features.filter((each) => each !== feature);
+      const isNeeded = (set: readonly string[]) =>
+        set.includes(feature) && set.every((each) => features.includes(each));
+      return needs.some(isNeeded)
+        ? [`H AuthenticAMD ${family} * ${others.join(",")} ${feature} ${kernel.join(".")}`]
+        : [];
+    });
+  });
 }
 
 /** Only the fields that the rules read: equal needs share tables. */

@@ -109,6 +109,19 @@ test("the values of the hardware axes are parsed", () => {
   ]);
 });
 
+test("a matrix names the L4T on which the images of a Jetson are built", () => {
+  const driverOf = (l4t: string) => {
+    const text = read("smallest").replace(
+      "axes:",
+      `axes:\n  cuda: [{ toolkit: 12.6.3, driver: { mode: host, l4t: ${l4t} } }]\n  compute: ["8.0"]`,
+    );
+    const [cell] = expandMatrix(parseMatrix(text, "m"));
+    return cell?.cell.requires.cuda?.driver;
+  };
+  expect(driverOf('"36"')).toEqual({ mode: "host", minimum: "525.60.13", l4t: "36" });
+  expect(() => driverOf("r36.4")).toThrow('must be the major of an L4T release: "36"');
+});
+
 test("the context is the template's folder unless it is named", () => {
   const context = (text: string) => {
     const [first] = expandMatrix(parseMatrix(text, "m"));

@@ -2,7 +2,14 @@ import { describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../../src/errors.ts";
 import { acceleratorOf, adoptedImage, needsBesideGpu } from "../../../src/inspect/adopt/adopted-image.ts";
 import type { Statement } from "../../../src/inspect/adopt/adopted-side.ts";
-import { ldConf, type MadeProgram, madeFile, madeImage, unopenedFile } from "../support/made-opened.ts";
+import {
+  databaseFile,
+  ldConf,
+  type MadeProgram,
+  madeFile,
+  madeImage,
+  unopenedFile,
+} from "../support/made-opened.ts";
 
 const lib = (name: string, more: Partial<MadeProgram>) => madeFile({ path: `/opt/lib${name}.so`, ...more });
 const cu118 = lib("cu118", { targets: ["sm_80", "compute_80"], toolkit: "11.8", uses: ["avx", "avx2"] });
@@ -163,6 +170,14 @@ describe("an adopted image", () => {
     expect(open.undecided).toEqual([
       "whether the forward-compatibility package is loaded: /etc/ld.so.conf names /usr/local/cuda/compat/lib, which is not there before it starts",
     ]);
+  });
+
+  it("has the L4T on which it is built, also with a stated toolkit", () => {
+    const l4t = [{ source: "36" }];
+    const sources = databaseFile("etc/apt/sources.list", { distribution: [], files: {}, l4t });
+    const driver = { mode: "host", minimum: "525.60.13", l4t: "36" };
+    expect(adopt([cu128, sources]).requires.cuda?.driver).toEqual(driver);
+    expect(adopt([cu118, cu128, sources], { cuda: "12.8.1" }).requires.cuda?.driver).toEqual(driver);
   });
 
   it("is undecided with code of two majors, until the loaded one is stated: then only its code counts", () => {

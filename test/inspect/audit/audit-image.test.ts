@@ -416,6 +416,28 @@ describe("toolkit and driver", () => {
     expect(lies(withDriver(path), requires)).toEqual(codes),
   );
 
+  it("the image is built on another L4T than declared", () => {
+    const sources = databaseFile("etc/apt/sources.list", {
+      distribution: [],
+      files: {},
+      l4t: [{ source: "35" }],
+    });
+    const opened = madeImage([madeFile(sm80), sources]);
+    const on = (l4t: string) => gpu(["sm_80"], { driver: { mode: "host", minimum: "525.60.13", l4t } });
+    expect(lies(opened, on("35"))).toEqual([]);
+    expect(lies(madeImage([madeFile(sm80)]), on("35"))).toEqual([]);
+    expect(audit(opened, on("36")).lies).toMatchObject([
+      {
+        code: "AUDIT_DRIVER_OTHER",
+        message: "L4T 36 is declared, and the packages of the image are those of L4T 35",
+        fix: 'declare driver: { mode: host, l4t: "35" }, or take packages of the declared L4T',
+      },
+    ]);
+    expect(audit(opened, gpu(["sm_80"])).lies).toMatchObject([
+      { message: "no L4T is declared, and the packages of the image are those of L4T 35" },
+    ]);
+  });
+
   it("the image brings another package for older drivers", () => {
     const driver = { mode: "compat", package: "570.124.06", cuda: "12.8", branches: ["535"] } as const;
     const compat = (version: string) => withDriver(`/usr/local/cuda/compat/libcuda.so.${version}`);

@@ -37,6 +37,16 @@ describe("dpkg", () => {
   it("knows the distribution's packages by their maintainers", async () =>
     expect((await read("var/lib/dpkg/status", status)).distribution).toEqual(["libssl3", "libssl3:amd64"]));
 
+  it("tells the L4T release, and apt's sources tell it too", async () => {
+    const l4t = "Package: nvidia-l4t-core\nVersion: 36.4.0-20240912212859\n";
+    expect(await read("var/lib/dpkg/status", `${status}\n${l4t}`)).toMatchObject({ l4t: [{ core: "36" }] });
+    expect(await read("var/lib/dpkg/status", status)).not.toHaveProperty("l4t");
+    const list = "deb https://repo.download.nvidia.com/jetson/common r35.4 main\n";
+    for (const path of ["etc/apt/sources.list", "etc/apt/sources.list.d/nvidia-l4t-apt-source.list"])
+      expect(await read(path, list)).toEqual({ distribution: [], files: {}, l4t: [{ source: "35" }] });
+    expect(databaseReader("etc/apt/sources.list.d/nvidia-l4t-apt-source.list.save", 9)).toBeNull();
+  });
+
   it("knows files by their checksums, with and without usr", async () => {
     const { md5 } = sums("x");
     const list = await read("var/lib/dpkg/info/libssl3:amd64.md5sums", `${md5}  usr/lib/libssl.so.3\n`);

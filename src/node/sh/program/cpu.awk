@@ -5,6 +5,13 @@ function add(list,  w, k, i) {
   lists++
   for (i = 1; i <= k; i++) if (seen[w[i]] != lists) { seen[w[i]] = lists; have[w[i]]++ }
 }
+#if hidden
+# Every processor has all features of a list.
+function every(list,  a, k) {
+  for (k = split(list, a, ","); k; k--) if (have[a[k]] != lists) return 0
+  return 1
+}
+#end
 # The distinct values of some keys. Equal lines of 256 processors count once.
 function cpuinfo(wanted,  f, l, i, k, s) {
   f = R "/proc/cpuinfo"

@@ -40,10 +40,11 @@ END {
     cpuinfo("|flags|vendor_id|cpu family|model|")
     for (i = 1; i <= many[feature]; i++) add(line[feature, i])
     #if hidden
-    # H GenuineIntel 6 151,154 avx2 serialize: processors of these models that have the first feature have the second too.
+    # H GenuineIntel 6 151,154 avx2 serialize: processors of these models (* is any) that have the first features have the last too. A seventh
+    # word is the kernel that prints the last.
     for (i = 1; i <= rows["H"]; i++) {
       split(row["H", i], h)
-      if (many["vendor_id"] == 1 && h[1] == value["vendor_id"] && many["cpu family"] == 1 && h[2] == value["cpu family"] && many["model"] == 1 && index("," h[3] ",", "," value["model"] ",") && lists && have[h[4]] == lists) have[h[5]] = lists
+      if (many["vendor_id"] == 1 && h[1] == value["vendor_id"] && many["cpu family"] == 1 && h[2] == value["cpu family"] && many["model"] == 1 && (h[3] == "*" || index("," h[3] ",", "," value["model"] ",")) && lists && every(h[4]) && (h[6] == "" || kernel != "" && kernel < v(h[6]))) have[h[5]] = lists
     }
     #end
   }

@@ -32,8 +32,10 @@ export function checkDriver(requirement: CudaRequirement, nvidia: NvidiaView): D
     );
   }
   switch (driver.mode) {
-    case "host":
-      return checkHostDriver(driver.minimum, toolkit, nvidia);
+    case "host": {
+      const service = checkHostDriver(driver.minimum, toolkit, nvidia);
+      return (service.ok ? checkL4t(driver, nvidia) : null) ?? service;
+    }
     case "bundled":
       return checkBundledDriver(driver, toolkit, nvidia);
     case "compat":
@@ -60,7 +62,7 @@ export function driverSteps({ toolkit, driver }: CudaRequirement): RuleSteps {
 function comparedDrivers(driver: DriverRequirement): readonly string[] {
   switch (driver.mode) {
     case "host":
-      return [driver.minimum];
+      return [driver.minimum, ...(driver.l4t === undefined ? [] : ["540", "541"])];
     case "bundled":
       return [driver.version];
     case "compat": {
@@ -86,6 +88,19 @@ function checkHostDriver(minimum: string, toolkit: CudaVersion, nvidia: NvidiaVi
     }
   }
   return byHost(toolkit, nvidia);
+}
+
+/**
+ * JetPack 6, whose drivers are of branch 540, is L4T 36 and runs images of L4T 36 alone: CUDA does not start in one of L4T 35. JetPack 7 is said
+ * to run images of every L4T, and older drivers have no version. Sources: jetson-containers, `l4t_version_compatible`, and its issue 725.
+ */
+function checkL4t({ l4t = "36" }: Mode<"host">, { driver, driverText, scale }: NvidiaView): Misfit | null {
+  if (l4t === "36" || scale !== "l4t" || driver === null || driverBranch(driver) !== 540) return null;
+  return misfit(
+    "DRIVER_NOT_EXACT",
+    `is built on L4T ${l4t}, this host's driver ${driverText} is that of L4T 36`,
+    "take an image that is built on L4T 36",
+  );
 }
 
 function byHost(toolkit: CudaVersion, nvidia: NvidiaView): DriverService {

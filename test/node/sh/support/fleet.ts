@@ -20,6 +20,13 @@ export const requirements: Readonly<Record<string, CudaRequirement | null>> = {
   "11.8": cuda("11.8.0", ["sm_70", "sm_80", "sm_86", "sm_87", "sm_90"], {
     driver: { mode: "host", minimum: "450.80.02" },
   }),
+  "12.2t": cuda("12.2.2", ["sm_87"], {
+    driver: { mode: "host", minimum: "525.60.13", l4t: "36" },
+  }),
+  // Another release of L4T than that of JetPack 6.
+  "12.6t": cuda("12.6.3", ["sm_87"], {
+    driver: { mode: "host", minimum: "525.60.13", l4t: "35" },
+  }),
   "12.8": cuda("12.8.1", ["sm_80", "sm_90", "compute_90"]),
   "12.8a": cuda("12.8.1", ["sm_90a", "sm_100f", "sm_120"]),
   "13.0": cuda("13.0.2", ["sm_75", "sm_80", "sm_90", "sm_110", "compute_110"], {

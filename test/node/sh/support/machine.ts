@@ -107,7 +107,10 @@ exec paste -d, "$@"
 `;
 
 /** The machine of a folder of `test/fixtures/hosts/`. Its NVML stands for its nvidia-smi, unless it brings that too. */
-export function fixtureMachine(folder: string): Machine & { readonly platform: string } {
+export function fixtureMachine(
+  folder: string,
+  change = (nvml: NvmlReading) => nvml,
+): Machine & { readonly platform: string } {
   const host = readJson<Record<string, never>>(join(folder, "host.json")) ?? {};
   const {
     arch = "x64",
@@ -135,7 +138,7 @@ export function fixtureMachine(folder: string): Machine & { readonly platform: s
     nodes,
     links,
     denied,
-    smi: smi ?? (nvml === null ? null : smiOfNvml(nvml)),
+    smi: smi ?? (nvml === null ? null : smiOfNvml(change(nvml))),
   };
 }
 

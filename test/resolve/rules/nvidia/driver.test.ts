@@ -77,6 +77,35 @@ describe("driver rule, mode host", () => {
     expect(checkFit(image, jetson("540.4.0", null))).toMatchObject({ code: "DRIVER_TOO_OLD" });
     expect(checkFit(image, jetson("34.1.1", "11.4"))).toMatchObject({ code: "DRIVER_TOO_OLD" });
   });
+
+  describe("an image that is built on a release of L4T", () => {
+    const builtOn = (l4t: string, toolkit = "11.4.3") =>
+      withDriver(toolkit, { ...host("450.80.02"), l4t } as DriverRequirement, ["sm_87", "sm_80"]);
+    const jetson = (driver: string, reported: string) => gpuHost([orin], driver, reported);
+
+    it("runs on JetPack 6 if the release is L4T 36, and else not", () => {
+      expect(checkFit(builtOn("36"), jetson("540.4.0", "12.6"))).toMatchObject({ ok: true, tier: "native" });
+      expect(checkFit(builtOn("35"), jetson("540.4.0", "12.6"))).toEqual({
+        cures: expect.any(Array),
+        ok: false,
+        code: "DRIVER_NOT_EXACT",
+        message: "is built on L4T 35, this host's driver 540.4.0 is that of L4T 36",
+        fix: "take an image that is built on L4T 36",
+      });
+      expect(checkFit(builtOn("32"), jetson("540.3.0", "12.4"))).toMatchObject({ code: "DRIVER_NOT_EXACT" });
+    });
+
+    it("has the cure of JetPack if the driver is too old for its toolkit", () =>
+      expect(checkFit(builtOn("38", "13.0.2"), jetson("540.4.0", "10.2"))).toMatchObject({
+        code: "DRIVER_TOO_OLD",
+        fix: expect.stringContaining("update JetPack"),
+      }));
+
+    it("is judged by its code and toolkit alone on JetPack 7, and on hosts that are no Jetson", () => {
+      expect(checkFit(builtOn("36"), jetson("580.00", "13.0"))).toMatchObject({ ok: true });
+      expect(checkFit(builtOn("35"), gpuHost([a100], "540.4.0", "12.6"))).toMatchObject({ ok: true });
+    });
+  });
 });
 
 describe("driver rule, mode bundled", () => {
