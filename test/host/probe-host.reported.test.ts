@@ -43,16 +43,18 @@ describe("hosts of public reports (../shared/samples/hosts)", needs(whyNoSamples
   });
 
   it("05: an Orin takes the package for Jetson, and none for servers", async () => {
-    const host = await hostOf("05-orin-jp6-cuda129-compat");
-    const servers = answer("05-orin-jp6-cuda129-compat", host);
-    expect(servers.cell).toBeNull();
-    expect(servers.why).toMatch(
-      /cu129-compat COMPAT_NOT_SUPPORTED .* is one for servers, and this host is a Jetson/,
-    );
-    expect(servers.why).not.toMatch(/driver: 575|→ 575/);
-    const jetson = { for: "jetson", package: "12.9", branches: ["540"] } as const;
-    const fits = answer("05-orin-jp6-cuda129-compat", host, jetson);
-    expect(fits).toMatchObject({ cell: "cu129-compat", tier: "forward", why: "" });
+    const probed = await hostOf("05-orin-jp6-cuda129-compat");
+    for (const host of [probed, parseHostFacts(formatHostFacts(probed), "facts.json")]) {
+      const servers = answer("05-orin-jp6-cuda129-compat", host);
+      expect(servers.cell).toBeNull();
+      expect(servers.why).toMatch(
+        /cu129-compat COMPAT_NOT_SUPPORTED .* is one for servers, and this host is a Jetson/,
+      );
+      expect(servers.why).not.toMatch(/driver: 575|→ 575/);
+      const jetson = { for: "jetson", package: "12.9", branches: ["540"] } as const;
+      const fits = answer("05-orin-jp6-cuda129-compat", host, jetson);
+      expect(fits).toMatchObject({ cell: "cu129-compat", tier: "forward", why: "" });
+    }
   });
 
   it("05m: a plan names the cell that no machine runs", () => {
