@@ -4,7 +4,7 @@ import { type ByteSource, windowBytes, withWindow } from "../byte-source.ts";
 import { codeSegments, type Elf, type ElfSegment } from "../elf/elf.ts";
 import { readSymbols, symbolNames, symbolType } from "../elf/symbols.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
-import { blockBytes, type Place } from "./regions.ts";
+import { blockBytes, disjoint, type Place } from "./regions.ts";
 
 /** `av_get_cpu_flags` of libavutil is two calls away from its `cpuid`. */
 const mostCalls = 3;
@@ -25,7 +25,7 @@ export function askingFunctions(
   functions: Functions,
   asksIn: readonly Place[],
 ): ReadonlyMap<number, number> {
-  const code = codeSegments(elf);
+  const code = disjoint(codeSegments(elf));
   const blockAt = blocksOf(functions);
   const asking = new Map<number, number>();
   let reached = new Set(asksIn.flatMap(({ offset }) => addressesOf(code, offset).map(blockAt)));

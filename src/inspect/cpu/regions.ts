@@ -112,7 +112,7 @@ function kindOf({ type, name }: ElfSection, segment: ElfSegment): "stray" | "con
 }
 
 /** Sorted by their places in the file, each without the bytes of an earlier one. */
-function disjoint<Each extends Loaded>(places: readonly Each[]): readonly Each[] {
+export function disjoint<Each extends Loaded>(places: readonly Each[]): readonly Each[] {
   const cut: Each[] = [];
   let done = 0;
   for (const each of [...places].sort((a, b) => a.offset - b.offset)) {
