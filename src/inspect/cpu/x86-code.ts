@@ -6,7 +6,7 @@ import type { ElfSegment } from "../elf/elf.ts";
 import { collectEvidence } from "./code-evidence.ts";
 import { type CpuCode, createFeatureTally, withoutLinks } from "./cpu-code.ts";
 import { blockBytes, type CodeRegion, type Place, type RegionKind } from "./regions.ts";
-import { allForms, counters, formBits, known } from "./x86-codes.ts";
+import { allForms, counters, formBits, jumpForms, known } from "./x86-codes.ts";
 import { createJumps, displacement, type Jumps, longest } from "./x86-jumps.ts";
 import { createHistory, historyLength, isSwap, lastExamined, movePart, olderFormOf } from "./x86-pairs.ts";
 
@@ -108,10 +108,7 @@ function createDecoding(bits: 32 | 64, { first, starts }: Jumps) {
         position = decoder.position;
         const form = counted[code] ?? 0;
         features |= form;
-        if (form >= formBits.short) {
-          const reach = displacement(window, position, form);
-          if (reach !== null) targets[jumps++] = position + reach;
-        }
+        if ((form & jumpForms) !== 0) targets[jumps++] = position + displacement(window, position, form);
         forms |= pairs[code] ?? 0;
         const its = partsOf[code] ?? 0;
         parts[turn] = its;

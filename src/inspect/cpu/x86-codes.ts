@@ -34,7 +34,8 @@ const harmless = new Set([Mnemonic.Tzcnt, Mnemonic.Prefetchw, Mnemonic.Prefetchw
 
 /** Beside the bits of counted features: the instruction asks, or is a jump or call of so many bytes. */
 export const formBits = { asks: 1 << 30, long: 1 << 29, short: 1 << 28 } as const;
-export const allForms = formBits.asks | formBits.long | formBits.short;
+export const jumpForms = formBits.long | formBits.short;
+export const allForms = formBits.asks | jumpForms;
 
 interface KnownCode {
   readonly features: readonly string[];

@@ -4,7 +4,7 @@ import { Code, Decoder, DecoderOptions, FlowControl, Instruction } from "iced-x8
 import { type ByteSource, withWindowAsync } from "../byte-source.ts";
 import type { ElfSegment } from "../elf/elf.ts";
 import { u32 } from "../little-endian.ts";
-import { formBits, known } from "./x86-codes.ts";
+import { formBits, jumpForms, known } from "./x86-codes.ts";
 
 /** Bytes of the longest instruction (Intel SDM, 2.3.11). */
 export const longest = 15;
@@ -16,6 +16,13 @@ const mostPasses = 16;
 const mostLooks = 2 ** 26;
 
 export type Jumps = ReturnType<typeof createJumps>;
+
+interface Piece {
+  readonly decoder: Decoder;
+  readonly bytes: Uint8Array;
+  readonly from: number;
+  readonly end: number;
+}
 
 /** Marks the bytes of a file at which an instruction was decoded, and those to which jumps and calls lead. `segments` has those with code. */
 export function createJumps(size: number, segments: readonly ElfSegment[]) {
@@ -41,16 +48,7 @@ export function createJumps(size: number, segments: readonly ElfSegment[]) {
     return other === undefined ? -1 : other.offset + (address - other.address);
   }
 
-  /** The next target from a place on at which no instruction was decoded; `end` if there is none. */
-  function nextMissed(from: number, end: number): number {
-    let at = from;
-    while (at < end) {
-      const missed = ((targets[at >>> 3] ?? 0) & ~(starts[at >>> 3] ?? 0)) >> (at & 7);
-      if ((missed & 1) !== 0) return at;
-      at = missed === 0 ? (at | 7) + 1 : at + 1;
-    }
-    return end;
-  }
+  const nextMissed = (from: number, end: number) => nextOnly(targets, starts, from, end);
   const isStart = (at: number) => ((starts[at >>> 3] ?? 0) & (1 << (at & 7))) !== 0;
   const mark = (marks: Uint8Array, at: number) => {
     if (at >= 0 && at < length) marks[at >>> 3] = (marks[at >>> 3] ?? 0) | (1 << (at & 7));
@@ -96,7 +94,7 @@ export function createJumps(size: number, segments: readonly ElfSegment[]) {
             const bytes = source.readOver(first + from, buffer);
             const decoder = new Decoder(bits, bytes, DecoderOptions.None);
             for (; at < end; at = nextMissed(at + 1, end))
-              decodeFrom(decoder, instruction, bytes, from, at, end, counts);
+              decodeFrom({ decoder, bytes, from, end }, at, instruction, counts);
             decoder.free();
           }
         }
@@ -106,15 +104,8 @@ export function createJumps(size: number, segments: readonly ElfSegment[]) {
   };
 
   /** Decodes until the instructions meet those that were decoded. */
-  function decodeFrom(
-    decoder: Decoder,
-    instruction: Instruction,
-    bytes: Uint8Array,
-    from: number,
-    start: number,
-    end: number,
-    counts: Uint32Array,
-  ): void {
+  function decodeFrom(piece: Piece, start: number, instruction: Instruction, counts: Uint32Array): void {
+    const { decoder, bytes, from, end } = piece;
     decoder.position = Math.min(start - from, bytes.length);
     let at = start;
     while (at < end && !isStart(at)) {
@@ -125,13 +116,24 @@ export function createJumps(size: number, segments: readonly ElfSegment[]) {
       if (counts[code] === 0) known.learn(code, instruction);
       counts[code] = (counts[code] ?? 0) + 1;
       at = from + decoder.position;
-      const reach = displacement(bytes, at - from, known.counted[code] ?? 0);
-      if (reach !== null) jump(first + at, first + at + reach);
+      const form = known.counted[code] ?? 0;
+      if ((form & jumpForms) !== 0) jump(first + at, first + at + displacement(bytes, at - from, form));
       if (endsFlow.has(instruction.flowControl)) return;
     }
     // The next piece goes on.
     if (at >= end) mark(targets, at);
   }
+}
+
+/** The next place from one on that is marked, and not marked without; `end` if there is none. */
+function nextOnly(marks: Uint8Array, without: Uint8Array, from: number, end: number): number {
+  let at = from;
+  while (at < end) {
+    const missed = ((marks[at >>> 3] ?? 0) & ~(without[at >>> 3] ?? 0)) >> (at & 7);
+    if ((missed & 1) !== 0) return at;
+    at = missed === 0 ? (at | 7) + 1 : at + 1;
+  }
+  return end;
 }
 
 const endOf = ({ offset, size }: ElfSegment) => offset + size;
@@ -144,8 +146,7 @@ const endsFlow: ReadonlySet<FlowControl> = new Set([
   FlowControl.Exception,
 ]);
 
-/** How far a direct jump or call that ends at a place leads from there, by the bits of its form. null for others. */
-export function displacement(bytes: Uint8Array, end: number, form: number): number | null {
-  if ((form & formBits.long) !== 0) return u32(bytes, end - 4) | 0;
-  return (form & formBits.short) === 0 ? null : ((bytes[end - 1] ?? 0) << 24) >> 24;
+/** How far a direct jump or call of a form leads from its end. */
+export function displacement(bytes: Uint8Array, end: number, form: number): number {
+  return (form & formBits.long) === 0 ? ((bytes[end - 1] ?? 0) << 24) >> 24 : u32(bytes, end - 4) | 0;
 }
