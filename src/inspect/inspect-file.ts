@@ -1,21 +1,22 @@
 /** Opens one file: the CPUs and GPUs that the code is for, and the parts that could not be read. */
 
+import { type GpuVendor, gpuVendors } from "../lock/requirement.ts";
 import { amdCodeSearch } from "./amd/find-amd-code.ts";
 import { compilerRelease } from "./amd/rocm-release.ts";
 import type { ByteSource } from "./byte-source.ts";
 import { checksumsOf } from "./checksums.ts";
 import { type CodePattern, placesOf, searchCode } from "./code-search.ts";
 import { readArm64Code } from "./cpu/arm64-code.ts";
+import { answeringExports, askingFunctions, importedFunctions } from "./cpu/asking-links.ts";
 import type { CpuCode } from "./cpu/cpu-code.ts";
 import { readDispatchSigns } from "./cpu/dispatch.ts";
-import { answeringExports, askingFunctions, importedFunctions } from "./cpu/asking-links.ts";
 import { readFunctionRanges } from "./cpu/function-ranges.ts";
 import { goDemands, goSign } from "./cpu/go-runtime.ts";
 import { codeRegions } from "./cpu/regions.ts";
 import { startCodeOf } from "./cpu/start-code.ts";
 import { readX86Code, type X86Code } from "./cpu/x86-code.ts";
 import { readDynamic } from "./elf/dynamic.ts";
-import { type Elf, elfMachine, elfType, isGpuMachine, readElf } from "./elf/elf.ts";
+import { codeSegments, type Elf, elfMachine, elfType, isGpuMachine, readElf } from "./elf/elf.ts";
 import { hiddenPayloads } from "./elf/hidden-payloads.ts";
 import { forwardBranches, readGnuNotes, readNotes } from "./elf/notes.ts";
 import {
@@ -30,7 +31,6 @@ import {
 import { gpuCodeSearch } from "./nvidia/find-gpu-code.ts";
 import { createGpuTally } from "./nvidia/gpu-inspection.ts";
 import { readPtxEntry } from "./nvidia/ptx-versions.ts";
-import { type GpuVendor, gpuVendors } from "../lock/requirement.ts";
 
 const machineNames: Readonly<Record<number, string>> = {
   [elfMachine.x86]: "x86",
@@ -174,8 +174,8 @@ async function decodeCode(
   functions: ReturnType<typeof readFunctionRanges>,
 ): Promise<X86Code | null> {
   const regions = () => codeRegions(elf, functions);
-  if (elf.machine === elfMachine.x86_64) return readX86Code(source, regions(), 64);
-  if (elf.machine === elfMachine.x86) return readX86Code(source, regions(), 32);
+  if (elf.machine === elfMachine.x86_64) return readX86Code(source, regions(), 64, codeSegments(elf));
+  if (elf.machine === elfMachine.x86) return readX86Code(source, regions(), 32, codeSegments(elf));
   if (elf.machine !== elfMachine.aarch64) return null;
   return { code: await readArm64Code(source, regions()), asksIn: [] };
 }

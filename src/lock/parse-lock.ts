@@ -1,7 +1,6 @@
 /** Text → lock. No schema library: `resolve` waits for this. */
 
 import { ImgmatchError } from "../errors.ts";
-import { type Measured, measuredRules } from "./requirement.ts";
 import {
   anyText,
   type Check,
@@ -19,7 +18,7 @@ import {
   wholeNumber,
 } from "../io/checks.ts";
 import { fieldsOf, placeOfLine, readJson } from "../io/json.ts";
-import { inputLimits, requireSize } from "../io/limits.ts";
+import { inputLimits, registryLimits, requireSize } from "../io/limits.ts";
 import { type Digest, isDigest } from "../oci/digest.ts";
 import { isMediaType } from "../oci/media-types.ts";
 import { isRepository, isTag } from "../oci/reference.ts";
@@ -39,6 +38,7 @@ import {
   rebuildWord,
 } from "./lock.ts";
 import { mostNames, requirement } from "./parse-requirement.ts";
+import { type Measured, measuredRules } from "./requirement.ts";
 
 /** Throws `INPUT_TOO_LARGE`, `LOCK_SYNTAX`, `LOCK_VERSION` or `LOCK_SCHEMA` with every mistake. */
 export function parseLock(text: string, file: string): Lock {
@@ -157,7 +157,7 @@ const lock: Check<Lock> = shape({
   matrixDigest: digest,
   prefer: ifPresent(list(anyText)),
   plainPull: ifPresent(oneOf("least")),
-  images: record(image),
+  images: record(image, registryLimits.indexEntries),
   variants: ifPresent(list(text({ test: isTag }, "a tag"))),
   channels: ifPresent(
     record(

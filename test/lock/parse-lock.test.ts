@@ -46,6 +46,12 @@ test("what was measured by rules that this version does not know is kept and not
   expect(parseLock(JSON.stringify(lock), "lock.json").images["none_x86-64-v2"]?.measured).toEqual(measured);
 });
 
+test("a lock has no more images than a matrix can have cells", () => {
+  const images = Object.fromEntries(Array.from({ length: 100_001 }, (_, index) => [`k${index}`, {}]));
+  const given = JSON.stringify({ ...JSON.parse(text), images });
+  expect(report(given)).toContain("images: expected at most 100000 members, found 100001");
+});
+
 describe("a lock that is no JSON", () => {
   test("conflict markers are named as such, at the first", () => {
     const merged = text.replace(

@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { beforeAll, describe, expect, it } from "vitest";
 import { unknownGpu } from "../../src/host/no-facts.ts";
@@ -9,8 +9,8 @@ import { askDriver } from "../../src/host/nvidia/ask-driver.ts";
 import { carriedModules } from "../../src/inspect/nvidia/loadable-modules.ts";
 import { agreement, judgeModule, loadedBy } from "../../src/node/judge-module.ts";
 import type { ProveAnswer } from "../../src/node/prove.ts";
-import { makeContainer, makeEntry } from "../inspect/support/make-fatbin.ts";
 import { cudaTool, whyNoCuda } from "../inspect/support/cuda-tools.ts";
+import { makeContainer, makeEntry } from "../inspect/support/make-fatbin.ts";
 import { bundledInParts } from "../support/bundle.ts";
 import { makeFolder } from "../support/folders.ts";
 import { needs } from "../support/needs.ts";
@@ -222,19 +222,46 @@ describe("imgmatch prove", needs(whyNot), () => {
     },
   );
 
-  it.concurrent.each(["hang", "chatter"])(
-    "its helper ends with its parent: %s",
-    { timeout: 90_000 },
-    async (how) => {
-      const [node, ...args] = command();
-      const helper = spawn(node, args, { env: envOf(how), stdio: ["pipe", "ignore", "ignore", "pipe"] });
+  describe("a helper whose standard input closes ends", () => {
+    let quick = "";
+
+    beforeAll(async () => {
+      quick = await bundledInParts(resolve("src/cli/bin.ts"), "quick-helper-cli");
+      const file = join(dirname(quick), "watched-input.mjs");
+      const source = readFileSync(file, "utf8");
+      const shorter = source.replace(/lastAnswerMs = (20_?000|2e4)/, "lastAnswerMs = 200");
+      expect(shorter).not.toBe(source);
+      writeFileSync(file, shorter);
+    }, 60_000);
+
+    it.each(["hang", "chatter"])("behind a driver's %s", async (how) => {
+      const [, , ...args] = command();
+      const helper = spawn(process.execPath, [quick, ...args], {
+        env: envOf(how),
+        stdio: ["pipe", "ignore", "ignore", "pipe"],
+      });
       const answers = helper.stdio[3] as Readable;
       helper.stdin?.write("\n");
       await once(answers, "data");
       helper.stdin?.end(`${cubin(90, 124).toString("base64")}\n`);
       expect(await once(helper, "exit")).toEqual([null, "SIGKILL"]);
-    },
-  );
+    });
+
+    it("behind an NVML that hangs", async () => {
+      const folder = makeFolder({});
+      const library = join(folder, "libnvidia-ml.so.1");
+      const source = "test/host/nvidia/support/fake-nvml.c";
+      execFileSync("cc", ["-shared", "-fPIC", "-DINIT_HANGS", "-o", library, source]);
+      const helper = spawn(process.execPath, [quick, "probe", "--each-line"], {
+        env: { PATH: process.env.PATH, LD_LIBRARY_PATH: folder, LD_PRELOAD: library },
+        stdio: ["pipe", "ignore", "pipe"],
+      });
+      helper.stdin.write("\n");
+      expect(String(await once(helper.stderr, "data"))).toBe("hangs");
+      helper.stdin.end();
+      expect(await once(helper, "exit")).toEqual([null, "SIGKILL"]);
+    });
+  });
 
   describe("CPU variants", needs(process.arch === "x64" ? null : "not x86"), () => {
     const folder = makeFolder({

@@ -1,10 +1,10 @@
 /** Follows the question for the CPU's features from file to file: exported functions that ask, and the functions that a file imports. */
 
 import { type ByteSource, windowBytes, withWindow } from "../byte-source.ts";
-import { type Elf, type ElfSegment, executableSegment, segmentType } from "../elf/elf.ts";
+import { codeSegments, type Elf, type ElfSegment } from "../elf/elf.ts";
 import { readSymbols, symbolNames, symbolType } from "../elf/symbols.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
-import { blockBytes, type Place } from "./regions.ts";
+import { blockBytes, disjoint, type Place } from "./regions.ts";
 
 /** `av_get_cpu_flags` of libavutil is two calls away from its `cpuid`. */
 const mostCalls = 3;
@@ -25,9 +25,7 @@ export function askingFunctions(
   functions: Functions,
   asksIn: readonly Place[],
 ): ReadonlyMap<number, number> {
-  const code = elf.segments.filter(
-    ({ type, flags }) => type === segmentType.load && (flags & executableSegment) !== 0,
-  );
+  const code = disjoint(codeSegments(elf));
   const blockAt = blocksOf(functions);
   const asking = new Map<number, number>();
   let reached = new Set(asksIn.flatMap(({ offset }) => addressesOf(code, offset).map(blockAt)));

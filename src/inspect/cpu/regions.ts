@@ -1,13 +1,12 @@
 /** Cuts the executable bytes of a file into regions: functions, gaps between them, and executable bytes outside code sections. */
 
 import {
+  codeSegments,
   type Elf,
   type ElfSection,
   type ElfSegment,
   executableSection,
-  executableSegment,
   sectionType,
-  segmentType,
   writableSegment,
 } from "../elf/elf.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
@@ -77,9 +76,7 @@ export function* codeRegions(
 
 /** Sections with code, and the other bytes of executable segments. No byte is in two areas. */
 function executableAreas(elf: Elf): readonly Area[] {
-  const segments = disjoint(
-    elf.segments.filter(({ type, flags }) => type === segmentType.load && (flags & executableSegment) !== 0),
-  );
+  const segments = disjoint(codeSegments(elf));
   if (elf.sections.length === 0) return segments.map((segment) => ({ ...segment, kind: "gap" }));
   const inFile = elf.sections.filter(({ type }) => type !== sectionType.noContent);
   const isCode = ({ flags }: ElfSection) => (flags & executableSection) !== 0;
@@ -115,7 +112,7 @@ function kindOf({ type, name }: ElfSection, segment: ElfSegment): "stray" | "con
 }
 
 /** Sorted by their places in the file, each without the bytes of an earlier one. */
-function disjoint<Each extends Loaded>(places: readonly Each[]): readonly Each[] {
+export function disjoint<Each extends Loaded>(places: readonly Each[]): readonly Each[] {
   const cut: Each[] = [];
   let done = 0;
   for (const each of [...places].sort((a, b) => a.offset - b.offset)) {

@@ -48,8 +48,11 @@ function constructorsOf(source: ByteSource, elf: Elf): readonly number[] {
   const found = new Map<number, number>();
   for (let at = 0; at + 8 <= bytes.length; at += 8) found.set(array.address + at, u64(bytes, at));
   const symbols = new Set<number>();
-  for (const section of elf.sections)
-    if (/^\.rela\.(dyn|init_array)$/.test(section.name)) eachRelocation(source, section, found, symbols);
+  // Linkers write one of each; a hostile file has thousands that are the whole file.
+  for (const wanted of [".rela.dyn", ".rela.init_array"]) {
+    const section = elf.sections.find(({ name }) => name === wanted);
+    if (section !== undefined) eachRelocation(source, section, found, symbols);
+  }
   let index = 0;
   if (symbols.size > 0)
     for (const { address } of readSymbols(source, elf, "dynamicSymbols"))

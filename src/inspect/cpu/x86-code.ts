@@ -1,15 +1,14 @@
 /** Finds the CPU features of x86 code with iced-x86, which knows them for each form of an instruction. */
 
 import { Code, Decoder, DecoderOptions, type Instruction } from "iced-x86";
-import { type ByteSource, withWindowAsync } from "../byte-source.ts";
+import { type ByteSource, windowBytes, withWindowAsync } from "../byte-source.ts";
+import type { ElfSegment } from "../elf/elf.ts";
 import { collectEvidence } from "./code-evidence.ts";
 import { type CpuCode, createFeatureTally, withoutLinks } from "./cpu-code.ts";
 import { blockBytes, type CodeRegion, type Place, type RegionKind } from "./regions.ts";
-import { asksBit, counters, known } from "./x86-codes.ts";
+import { allForms, counters, formBits, jumpForms, known } from "./x86-codes.ts";
+import { createJumps, displacement, type Jumps, longest } from "./x86-jumps.ts";
 import { createHistory, historyLength, isSwap, lastExamined, movePart, olderFormOf } from "./x86-pairs.ts";
-
-/** Bytes of the longest instruction (Intel SDM, 2.3.11). */
-const longest = 15;
 
 export interface X86Code {
   readonly code: CpuCode;
@@ -22,9 +21,11 @@ export function readX86Code(
   source: ByteSource,
   regions: Iterable<CodeRegion>,
   bits: 32 | 64,
+  segments: readonly ElfSegment[],
 ): Promise<X86Code> {
   return withWindowAsync(async (buffer) => {
-    const sweep = createSweep(bits);
+    const jumps = createJumps(source.size, segments);
+    const sweep = createSweep(bits, jumps);
     try {
       for (const region of regions) {
         for (let at = 0; at < region.size; ) {
@@ -40,7 +41,7 @@ export function readX86Code(
               : sweep.countBlock(region.offset + at, region.size - at, region.kind);
         }
       }
-      return sweep.result();
+      return sweep.result(await jumps.follow(source, bits, sweep.sure));
     } finally {
       sweep.free();
     }
@@ -59,20 +60,28 @@ interface Told {
   /** Bits of the counted features, and of encodings. */
   features: number;
   forms: number;
+  jumps: number;
 }
 
 /** Decodes parts of one window after the other. */
-function createDecoding(bits: 32 | 64) {
+function createDecoding(bits: 32 | 64, { first, starts }: Jumps) {
   const history = createHistory();
   const { instructions, parts } = history;
-  const told: Told = { asks: false, features: 0, forms: 0 };
+  const told: Told = { asks: false, features: 0, forms: 0, jumps: 0 };
   let decoder: Decoder | null = null;
   /** The place of the decoder: most regions begin where the last one ends. */
   let reached = 0;
+  let window: Uint8Array = new Uint8Array();
+  /** The window's first byte among the marked bytes. */
+  let shift = 0;
+  /** The places in the window to which the jumps of the decoded part lead. A jump has two bytes. */
+  const targets = new Float64Array(windowBytes / 2);
   return {
-    told,
-    setWindow(bytes: Uint8Array) {
+    ...{ told, targets },
+    setWindow(bytes: Uint8Array, offset: number) {
       decoder?.free();
+      window = bytes;
+      shift = offset - first;
       decoder = new Decoder(bits, bytes, DecoderOptions.None);
       reached = 0;
     },
@@ -84,34 +93,37 @@ function createDecoding(bits: 32 | 64) {
       let position = from;
       let turn = history.turn;
       if (decoder !== null && reached !== from) decoder.position = from;
+      let jumps = 0;
       while (decoder !== null && position < to) {
-        // So many instructions cannot pass the end: the decoder's position is read once for all of them.
-        for (let sure = Math.max(1, Math.floor((to - position) / longest)); sure > 0; sure--) {
-          turn = (turn + 1) & (historyLength - 1);
-          const instruction = instructions[turn] as Instruction;
-          decoder.decodeOut(instruction);
-          const code = instruction.code;
-          const count = counts[code] ?? 0;
-          if (count === 0) known.learn(code, instruction);
-          if (count === 0) touched?.push(code);
-          counts[code] = count + 1;
-          features |= counted[code] ?? 0;
-          forms |= pairs[code] ?? 0;
-          const its = partsOf[code] ?? 0;
-          parts[turn] = its;
-          if (its !== 0 && (its <= lastExamined || (watch && its === movePart))) {
-            history.turn = turn;
-            forms |= olderFormOf(history, its);
-          }
-          watch = isSwap(its);
-        }
+        const place = shift + position;
+        starts[place >>> 3] = (starts[place >>> 3] ?? 0) | (1 << (place & 7));
+        turn = (turn + 1) & (historyLength - 1);
+        const instruction = instructions[turn] as Instruction;
+        decoder.decodeOut(instruction);
+        const code = instruction.code;
+        const count = counts[code] ?? 0;
+        if (count === 0) known.learn(code, instruction);
+        if (count === 0) touched?.push(code);
+        counts[code] = count + 1;
         position = decoder.position;
+        const form = counted[code] ?? 0;
+        features |= form;
+        if ((form & jumpForms) !== 0) targets[jumps++] = position + displacement(window, position, form);
+        forms |= pairs[code] ?? 0;
+        const its = partsOf[code] ?? 0;
+        parts[turn] = its;
+        if (its !== 0 && (its <= lastExamined || (watch && its === movePart))) {
+          history.turn = turn;
+          forms |= olderFormOf(history, its);
+        }
+        watch = isSwap(its);
       }
       history.turn = turn;
       reached = position;
-      told.asks = (features & asksBit) !== 0;
-      told.features = features & ~asksBit;
+      told.asks = (features & formBits.asks) !== 0;
+      told.features = features & ~allForms;
       told.forms = forms;
+      told.jumps = jumps;
       return position;
     },
     free() {
@@ -121,8 +133,8 @@ function createDecoding(bits: 32 | 64) {
   };
 }
 
-function createSweep(bits: 32 | 64) {
-  const decoding = createDecoding(bits);
+function createSweep(bits: 32 | 64, jumps: Jumps) {
+  const decoding = createDecoding(bits, jumps);
   const { told } = decoding;
   const sure = counters();
   const doubtful = counters();
@@ -141,11 +153,14 @@ function createSweep(bits: 32 | 64) {
   /** The end of the region in the window, where the last instruction must be whole. */
   const reach = (end: number) => (end <= length ? end : Math.max(length - longest + 1, 1));
 
+  const lead = (offset: number) => jumps.lead(offset, start, decoding.targets, told.jumps);
+
   return {
+    sure,
     needsWindow: (offset: number, size: number) =>
       length < 0 || offset < start || (offset > start && offset + size > start + length),
     setWindow(bytes: Uint8Array, offset: number) {
-      decoding.setWindow(bytes);
+      decoding.setWindow(bytes, offset);
       start = offset;
       length = bytes.length;
     },
@@ -154,6 +169,7 @@ function createSweep(bits: 32 | 64) {
       const before = invalid(sure);
       const end = decoding.decode(offset - start, reach(offset - start + size), sure, null);
       unknownInstructions += invalid(sure) - before;
+      lead(offset);
       const count = consumed(offset, size, end, true);
       evidence.addFunction(count, told.features, told.forms);
       return count;
@@ -164,6 +180,7 @@ function createSweep(bits: 32 | 64) {
       const end = decoding.decode(offset - start, to, block, touched);
       const isCode = invalid(block) === 0;
       const counts = countsFor(place, isCode);
+      if (counts === sure) lead(offset);
       for (const code of touched.splice(0)) {
         if (counts !== null) counts[code] = (counts[code] ?? 0) + (block[code] ?? 0);
         block[code] = 0;
@@ -172,13 +189,13 @@ function createSweep(bits: 32 | 64) {
       if (place === "gap" && isCode) evidence.addUnit(count, told.features, told.forms);
       return count;
     },
-    result(): X86Code {
+    result(hidden: number): X86Code {
       const code: CpuCode = {
         architecture: bits === 64 ? "x86_64" : "x86",
         codeBytes,
         ...countFeatures(sure, doubtful, stray),
         evidence: evidence.result(),
-        unknownInstructions,
+        unknownInstructions: unknownInstructions + hidden,
         ...withoutLinks,
       };
       return { code, asksIn };
@@ -189,6 +206,8 @@ function createSweep(bits: 32 | 64) {
   function consumed(offset: number, size: number, end: number, isCode: boolean): number {
     const count = Math.max(1, Math.min(size, start + end - offset));
     codeBytes += count;
+    // The last instruction may end behind its function, inside an instruction by which the next one begins.
+    if (isCode && start + end > offset + size) jumps.jump(offset, start + end);
     if (isCode && told.asks) asksIn.push({ offset, size: count });
     return count;
   }

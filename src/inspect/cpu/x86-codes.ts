@@ -32,8 +32,10 @@ const notArithmetic = new Set<Mnemonic>([
  */
 const harmless = new Set([Mnemonic.Tzcnt, Mnemonic.Prefetchw, Mnemonic.Prefetchwt1]);
 
-/** Beside the bits of counted features: the instruction asks. */
-export const asksBit = 1 << 30;
+/** Beside the bits of counted features: the instruction asks, or is a jump or call of so many bytes. */
+export const formBits = { asks: 1 << 30, long: 1 << 29, short: 1 << 28 } as const;
+export const jumpForms = formBits.long | formBits.short;
+export const allForms = formBits.asks | jumpForms;
 
 interface KnownCode {
   readonly features: readonly string[];
@@ -67,7 +69,9 @@ function createCodes() {
         isHarmless: harmless.has(mnemonic),
         asks: questions.get(mnemonic) ?? null,
       });
-      if (questions.has(mnemonic)) counted[code] = asksBit;
+      const reach = /_rel(8|32)(?:_|$)/.exec(Code[code] ?? "")?.[1];
+      if (reach !== undefined) counted[code] = reach === "8" ? formBits.short : formBits.long;
+      if (questions.has(mnemonic)) counted[code] = formBits.asks;
       for (const feature of features)
         if (!harmless.has(mnemonic)) counted[code] = (counted[code] ?? 0) | countedBit(feature);
       const isEvex = instruction.encoding === EncodingKind.EVEX;

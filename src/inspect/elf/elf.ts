@@ -213,6 +213,13 @@ function rawSegment(bytes: Uint8Array, at: number, bits: 32 | 64): ElfSegment {
       };
 }
 
+/** The segments whose bytes may run. */
+export function codeSegments(elf: Elf): readonly ElfSegment[] {
+  return elf.segments.filter(
+    ({ type, flags }) => type === segmentType.load && (flags & executableSegment) !== 0,
+  );
+}
+
 /** The place in the file of an address; null if no segment holds it. */
 export function offsetOfAddress(elf: Elf, address: number): number | null {
   const holder = elf.segments.find(

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { findMarch, marchFeatures } from "../../../src/hardware/cpu-marches.ts";
 import { memorySource } from "../../../src/inspect/byte-source.ts";
-import { readFunctionRanges } from "../../../src/inspect/cpu/function-ranges.ts";
 import { readDispatchSigns } from "../../../src/inspect/cpu/dispatch.ts";
+import { readFunctionRanges } from "../../../src/inspect/cpu/function-ranges.ts";
 import { codeRegions } from "../../../src/inspect/cpu/regions.ts";
 import { readX86Code } from "../../../src/inspect/cpu/x86-code.ts";
-import { readElf } from "../../../src/inspect/elf/elf.ts";
+import { codeSegments, readElf } from "../../../src/inspect/elf/elf.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { needs } from "../../support/needs.ts";
 import { whyNoGcc } from "../../support/programs.ts";
@@ -33,7 +33,8 @@ async function codeOf(bytes: Buffer) {
   const elf = readElf(source);
   if (elf === null) throw new Error("no ELF file");
   return {
-    ...(await readX86Code(source, codeRegions(elf, readFunctionRanges(source, elf)), 64)).code,
+    ...(await readX86Code(source, codeRegions(elf, readFunctionRanges(source, elf)), 64, codeSegments(elf)))
+      .code,
     signs: readDispatchSigns(source, elf),
   };
 }
@@ -118,7 +119,7 @@ it("is decoded across the windows of the decoder", async () => {
     const count = 2_500_000;
     const bytes = Buffer.concat([Buffer.alloc(lead, 0x90), Buffer.alloc(4 * count, instruction)]);
     const regions = [{ offset: 0, size: bytes.length, kind: "function" as const }];
-    const { code } = await readX86Code(memorySource(bytes), regions, 64);
+    const { code } = await readX86Code(memorySource(bytes), regions, 64, []);
     expect(code.features).toEqual({ avx: { instructions: count, doubtful: 0 } });
     expect(code).toMatchObject({ unknownInstructions: 0, codeBytes: bytes.length });
   }
@@ -137,7 +138,7 @@ it("is read about once where no function is known, as in a stripped program in G
     },
   };
   const regions = [{ offset: 0, size: bytes.length, kind: "gap" as const }];
-  const { code } = await readX86Code(counted, regions, 64);
+  const { code } = await readX86Code(counted, regions, 64, []);
   expect(code.features).toEqual({ avx: { instructions: bytes.length / 4, doubtful: 0 } });
   expect(read).toBeLessThan(1.1 * bytes.length);
 });

@@ -13,7 +13,7 @@ export const foundHeads: ReadonlyMap<string, Buffer> = new Map(
     .map((head) => [head.toString("hex"), head]),
 );
 
-function headsIn(source: string): readonly Buffer[] {
+export function headsIn(source: string): readonly Buffer[] {
   const texts = [...source.matchAll(/Buffer\.from\("([^"]+)"\)/g)].map(([, text = ""]) => Buffer.from(text));
   const bytes = [...source.matchAll(/Buffer\.of\(([x\da-f, ]+)\)/g)].map(([, list = ""]) =>
     Buffer.from(list.split(",").map(Number)),

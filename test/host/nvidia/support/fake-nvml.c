@@ -2,8 +2,11 @@
  * A stand-in for libnvidia-ml.so.1 with the signatures and struct layouts of nvml.h (CUDA 13.0), for tests of the binding.
  * GPU 0 is an H100 with two MIG instances of which slot 1 is empty, GPU 1 is lost, GPU 2 has no v2 memory call and no MIG.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 typedef int nvmlReturn_t;
 typedef struct fake *nvmlDevice_t;
@@ -41,7 +44,18 @@ static nvmlReturn_t text(char *buffer, unsigned int length, const char *value) {
   return 0;
 }
 
+#ifdef INIT_HANGS
+/* Loaded first, it tells a machine without GPUs that the driver's device is there. */
+int access(const char *path, int mode) {
+  return strcmp(path, "/dev/nvidiactl") == 0 ? 0 : syscall(SYS_faccessat, AT_FDCWD, path, mode);
+}
+#endif
+
 nvmlReturn_t nvmlInit_v2(void) {
+#ifdef INIT_HANGS
+  fputs("hangs", stderr);
+  for (;;) pause();
+#endif
 #ifdef INIT_FAILS
   return INIT_FAILS;
 #endif
