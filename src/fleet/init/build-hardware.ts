@@ -8,6 +8,7 @@ import { runBaseOf } from "../dockerfile/stages.ts";
 import { gpuAxes } from "../matrix/gpu-axes.ts";
 import { type Defaults, namedTargets } from "./gpu-targets.ts";
 import type { OriginalBuild } from "./original-build.ts";
+import { compilesNothing } from "./compiles-nothing.ts";
 import { compilesFor, proposeComputes } from "./nvidia-computes.ts";
 
 export interface OriginalDockerfile {
@@ -39,7 +40,7 @@ interface Accelerator {
 interface BuildTargets {
   /** As the build names them; null if no text does. */
   readonly text: string | null;
-  /** Those that the toolkit compiles for GPUs of the platform; if unknown, stand-ins until the user writes the targets. */
+  /** Those that the toolkit compiles for GPUs of the platform; if unknown, stand-ins until the user writes the targets. Empty if the build compiles none. */
   readonly computes: readonly string[];
   readonly isUnknown: boolean;
   /** Named targets without a place in `computes`. */
@@ -121,7 +122,8 @@ export function toldOf(build: OriginalBuild, dockerfile: OriginalDockerfile): To
   const { text, targets } = namedTargets(build, dockerfile, vendor);
   const platform = build.platform ?? usualPlatform;
   const usable = (targets ?? []).filter((each) => compiles(release, each, platform));
-  const isUnknown = usable.length === 0;
+  const isNone = text === null && gpuAxes[vendor].goesWithoutCode && compilesNothing(build, dockerfile);
+  const isUnknown = usable.length === 0 && !isNone;
   return {
     accelerator: { vendor, release },
     unknown: null,
@@ -182,6 +184,11 @@ export function hardwareOf(builds: readonly OriginalBuild[], dockerfileOf: Docke
   if (blank > 0)
     notes.push(
       `no text tells the GPU targets of ${count(blank, "build")}: write them into compute in place of unknown, which plan refuses`,
+    );
+  const none = told.filter(({ targets }) => targets?.computes.length === 0).length;
+  if (none > 0)
+    notes.push(
+      `no step of ${count(none, "build")} has a compiler of GPU code, so the rows have no compute: imgmatch build names the GPU code of an image that has some`,
     );
   const speaking = new Set(
     builds.flatMap(({ dockerfile }, row) => {

@@ -9,6 +9,7 @@ import {
   toolkitArgument,
   usualPlatform,
 } from "./build-hardware.ts";
+import { none } from "../matrix/values.ts";
 import { type Column, chooseAxes, type Factor, factorOf, factorsOf } from "./columns.ts";
 import { type Defaults, gpuArgument } from "./gpu-targets.ts";
 import type { OriginalBuild } from "./original-build.ts";
@@ -117,12 +118,13 @@ function accelAxisOf({ accelerators }: BuildHardware): "cuda" | "accel" {
   return axes.every((each) => each === axis) ? (axis ?? "accel") : "accel";
 }
 
-/** Lists of GPU targets as JSON; null without accelerators. */
-function computeColumn(hardware: BuildHardware, forFile: boolean): Column | null {
-  if (!hasAccelerators(hardware)) return null;
-  const cells = hardware.computes.map(
-    (each, row) => each && JSON.stringify(forFile && hardware.unknown[row] ? [unknownTargets] : each),
-  );
+/** Lists of GPU targets as JSON; null if no build has GPU code. */
+function computeColumn({ computes, unknown }: BuildHardware, forFile: boolean): Column | null {
+  if (computes.every((each) => each === null || each.length === 0)) return null;
+  const cells = computes.map((each, row) => {
+    if (each === null) return null;
+    return JSON.stringify(forFile && unknown[row] ? [unknownTargets] : each.length === 0 ? [none] : each);
+  });
   return { name: "compute", cells };
 }
 

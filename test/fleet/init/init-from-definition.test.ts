@@ -514,6 +514,55 @@ jobs:
     expect(matrix).toContain(`compute: [ { label: all, value: [ ${targets ?? "unknown"} ] } ]`);
   });
 
+  test.each([
+    ["FROM nvidia/cuda:12.8.1-runtime-ubuntu24.04\nRUN pip install torch", true],
+    [
+      "FROM golang:1.24 AS a\nRUN go build\nFROM nvidia/cuda:12.8.1-cudnn-runtime-ubuntu24.04\nCOPY --from=a /app /",
+      true,
+    ],
+    ["FROM nvidia/cuda:12.8.1-base-ubuntu24.04\nCOPY --from=ghcr.io/astral-sh/uv:latest /uv /", true],
+    ["FROM nvidia/cuda:12.8.1-devel-ubuntu24.04\nRUN pip install torch", false],
+    [
+      "FROM nvidia/cuda:12.8.1-devel-ubuntu24.04 AS a\nFROM nvidia/cuda:12.8.1-runtime-ubuntu24.04\nCOPY --from=a /app /",
+      false,
+    ],
+    ["FROM pytorch/pytorch:2.3.0-cuda12.1-cudnn8-runtime", false],
+    ["FROM team/base:cuda12.8.1", false],
+    ["FROM nvidia/cuda:12.8.1-runtime-ubuntu24.04\nRUN apt-get install -y cuda-toolkit-12-8", false],
+    ["FROM nvidia/cuda:12.8.1-runtime-ubuntu24.04\nRUN cmake --build .", false],
+    ["FROM nvidia/cuda:12.8.1-runtime-ubuntu24.04\nRUN pip install --no-build-isolation flash-attn", false],
+    [
+      "FROM nvidia/cuda:12.8.1-runtime-ubuntu24.04\nCOPY --from=ghcr.io/ggml-org/llama.cpp:server-cuda /app /",
+      false,
+    ],
+  ])("has no compute where no stage can compile GPU code: %s, %s", async (dockerfile, isNone) => {
+    const text = built("runs-on: ubuntu-latest");
+    const { differ, matrix, notes } = await taken({ "w.yml": text, Dockerfile: dockerfile }, "w.yml");
+    expect(differ).toHaveLength(isNone ? 0 : 1);
+    expect(matrix.includes("compute:")).toBe(!isNone);
+    expect(notes.some((note) => note.includes("the rows have no compute: imgmatch build names"))).toBe(
+      isNone,
+    );
+  });
+
+  test("has none in the cases of compute where another build has targets", async () => {
+    const text = built("strategy: { matrix: { f: [a, b, c] } }\n    runs-on: ubuntu-latest").replace(
+      "context: .",
+      "context: ., file: '${{ matrix.f }}.Dockerfile'",
+    );
+    const on = (kind: string, more = "") => `FROM nvidia/cuda:12.8.1-${kind}-ubuntu24.04\n${more}`;
+    const files = {
+      "a.Dockerfile": on("runtime"),
+      "b.Dockerfile": on("devel", "RUN nvcc -arch=sm_80 a.cu"),
+      "c.Dockerfile": on("devel"),
+    };
+    const { differ, matrix } = await taken({ "w.yml": text, ...files }, "w.yml");
+    expect(differ.map(({ name }) => name)).toEqual([expect.stringContaining(" c ")]);
+    expect(matrix).toMatch(/value: \[ none \]/);
+    expect(matrix).toMatch(/value: \[ "8\.0\+ptx" \]/);
+    expect(matrix).toMatch(/value: \[ unknown \]/);
+  });
+
   test("with bases of both vendors has the axis accel, and the targets of each", async () => {
     const bases = ["rocm/dev-ubuntu-24.04:7.2", "nvidia/cuda:12.8.1-devel-ubuntu24.04", "debian:trixie"];
     const text = built(
