@@ -99,10 +99,13 @@ function unknown(): never {
   throw new Unknown(null);
 }
 
+function parsed(text: string): Expr {
+  return new Parser(new Lexer(text).lex().tokens, contextNames, ofRun).parse();
+}
+
 function evaluate(text: string, { matrix, env, inputs }: Contexts): data.ExpressionData {
-  const parsed = new Parser(new Lexer(text).lex().tokens, contextNames, ofRun).parse();
   const known = { matrix: dataOf(matrix), env: open(env), ...(inputs && { inputs: dataOf(inputs) }) };
-  const evaluator: Evaluator = Object.assign(new Evaluator(parsed, open(known), ofRunByName), {
+  const evaluator: Evaluator = Object.assign(new Evaluator(parsed(text), open(known), ofRunByName), {
     visitLogical: (logical: Logical) => chained(logical, (each) => each.accept(evaluator)),
     visitUnary: ({ expr }: Unary) => negated(() => expr.accept(evaluator)),
   });
@@ -173,4 +176,20 @@ const unknownData = {
 
 function plainOf(value: data.ExpressionData): unknown {
   return JSON.parse(JSON.stringify(value, data.replacer));
+}
+
+/** Expressions in a text that are no expressions by their syntax, for GitHub too, each with the reason. */
+export function brokenExpressions(
+  text: string,
+): readonly { readonly written: string; readonly why: string }[] {
+  return [...text.matchAll(expressions)].flatMap(([written, inner = ""]) => {
+    try {
+      parsed(inner);
+      return [];
+    } catch (error) {
+      const why = error instanceof Error ? error.message.split(". Located")[0] : "";
+      // An unknown name or function may be one of a later GitHub.
+      return why?.startsWith("Unexpected ") ? [{ written, why }] : [];
+    }
+  });
 }

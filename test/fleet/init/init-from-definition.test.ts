@@ -474,7 +474,6 @@ jobs:
     ["1.0 == '1' && 'same'", "same"],
     ["join(matrix.*.none, ',')", ""],
     ["case(true, 'a', 'b')", "a"],
-    ["this is no expression", null],
   ])("evaluates %s as GitHub does: %s", async (expression, text) => {
     const args = `A=\${{ ${expression} }}`.replaceAll('"', '\\"');
     const files = { "w.yml": built("runs-on: ubuntu-latest", args), Dockerfile: "FROM a\nARG A\n" };
@@ -665,6 +664,28 @@ describe("imgmatch init --from", () => {
     const cwd = makeFolder({ "ci.yml": "jobs:\n  a: [\n" });
     const { exit, err } = await runInProcess(["init", "--from", "ci.yml", "--name", "app"], { cwd });
     expect([exit, /ci\.yml:\d+:\d+: MATRIX_SYNTAX/.test(err)]).toEqual([2, true]);
+  });
+
+  test.each([
+    [
+      "a line",
+      "        with: { context: ., build-args: 'A=${{ matrix.a == }}' }",
+      "5:45",
+      "Unexpected end of expression",
+    ],
+    [
+      "a block",
+      "        with:\n          build-args: |\n            A=1\n            B=${{ matrix[ }}",
+      "8:15",
+      "Unexpected",
+    ],
+    ["double quotes", '        if: ${{ matrix.a == "b" }}', "5:13", "Unexpected symbol"],
+  ])("ends with 2 for an expression of no syntax in %s, with its place", async (_, lines, place, why) => {
+    const text = `jobs:\n  a:\n    steps:\n      - uses: docker/build-push-action@v6\n${lines}\n`;
+    const cwd = makeFolder({ "ci.yml": text });
+    const { exit, err } = await runInProcess(["init", "--from", "ci.yml", "--name", "app"], { cwd });
+    expect([exit, err]).toEqual([2, expect.stringContaining(`ci.yml:${place}: MATRIX_SYNTAX`)]);
+    expect(err).toContain(why);
   });
 
   test.each([["Dockerfile"], ["ci.yml"]])("ends with 2 for a second file beside %s", async (first) => {
