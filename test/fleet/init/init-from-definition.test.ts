@@ -670,7 +670,7 @@ describe("imgmatch init --from", () => {
     [
       "a line",
       "        with: { context: ., build-args: 'A=${{ matrix.a == }}' }",
-      "5:45",
+      "5:44",
       "Unexpected end of expression",
     ],
     [
