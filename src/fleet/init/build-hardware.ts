@@ -10,6 +10,7 @@ import { type Defaults, namedTargets } from "./gpu-targets.ts";
 import type { OriginalBuild } from "./original-build.ts";
 import { compilesNothing } from "./compiles-nothing.ts";
 import { compilesFor, proposeComputes } from "./nvidia-computes.ts";
+import { ownRequire } from "./own-require.ts";
 
 export interface OriginalDockerfile {
   readonly instructions: Instructions;
@@ -35,6 +36,8 @@ interface Accelerator {
   readonly vendor: BaseToolkit["vendor"];
   /** `12.9.1`, `7.2` */
   readonly release: string;
+  /** The condition that the Dockerfile itself gives to the image; null if it gives none. */
+  readonly require: string | null;
 }
 
 interface BuildTargets {
@@ -74,6 +77,7 @@ interface Toolkit {
   readonly isIn: (own: Arguments, all: Arguments) => boolean;
   /** True for a target that the toolkit compiles for GPUs of the platform, as far as is known. */
   readonly compiles: (release: string, target: string, platform: string) => boolean;
+  readonly requireOf: (build: OriginalBuild, dockerfile: OriginalDockerfile) => string | null;
   /** Targets until the user writes some. */
   readonly standIn: (release: string) => readonly string[];
 }
@@ -84,6 +88,7 @@ const toolkits: Readonly<Record<GpuVendor, Toolkit>> = {
     words: /(?<![a-z0-9])(nvidia|(cuda|cublas|cudnn)\d*|cu1\d{2,3})(?![a-z0-9])/i,
     isIn: (own, all) => versionOfCuda(own, all) !== null,
     compiles: compilesFor,
+    requireOf: ownRequire,
     standIn: (release) => proposeComputes([], [], release),
   },
   amd: {
@@ -92,6 +97,7 @@ const toolkits: Readonly<Record<GpuVendor, Toolkit>> = {
     isIn: (own) =>
       textOf(own, /^(ROCM_VERSION|PYTORCH_ROCM_ARCH|AMDGPU_TARGETS|ROCM_DOCKER_ARCH)$/i) !== null,
     compiles: () => true,
+    requireOf: () => null,
     standIn: () => ["gfx90a"],
   },
 };
@@ -125,7 +131,7 @@ export function toldOf(build: OriginalBuild, dockerfile: OriginalDockerfile): To
   const isNone = text === null && gpuAxes[vendor].goesWithoutCode && compilesNothing(build, dockerfile);
   const isUnknown = usable.length === 0 && !isNone;
   return {
-    accelerator: { vendor, release },
+    accelerator: { vendor, release, require: toolkits[vendor].requireOf(build, dockerfile) },
     unknown: null,
     hint: null,
     targets: {

@@ -52,10 +52,22 @@ export function deriveMatrix(
   const settled = [...columns, runnerColumn(builds)].filter(
     ({ name }) => !Object.hasOwn(given, argumentOf(name) ?? name),
   );
-  return {
-    matrix: settleColumns(settled, axes, computeColumn(hardware, forFile), given),
-    notes: hardware.notes,
-  };
+  const matrix = settleColumns(settled, axes, computeColumn(hardware, forFile), given);
+  return { matrix: withRequires(matrix, hardware), notes: hardware.notes };
+}
+
+/** Gives each toolkit the condition that all Dockerfiles of its builds set. */
+function withRequires(matrix: DerivedMatrix, hardware: BuildHardware): DerivedMatrix {
+  const name = accelAxisOf(hardware);
+  const { [name]: listed = [] } = matrix.axes;
+  const values = listed.map((value) => {
+    const own: Readonly<Record<string, unknown>> =
+      typeof value === "string" ? { toolkit: value } : { ...value };
+    const rows = hardware.accelerators.filter((each) => each && Object.values(own).includes(each.release));
+    const [require = null, ...others] = new Set(rows.map((each) => each?.require ?? null));
+    return require === null || others.length > 0 ? value : { ...own, require };
+  });
+  return { ...matrix, axes: { ...matrix.axes, ...(listed.length > 0 && { [name]: values }) } };
 }
 
 /** A build may have several names. */

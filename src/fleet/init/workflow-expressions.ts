@@ -5,8 +5,10 @@
 
 import { data, Evaluator, type Expr, Lexer, Parser } from "@actions/expressions";
 import type { Logical, Unary } from "@actions/expressions/ast";
+import { ErrorType } from "@actions/expressions/errors";
 import { TokenType } from "@actions/expressions/lexer";
 import { truthy } from "@actions/expressions/result";
+import { faultOf } from "../../errors.ts";
 import { isRecord } from "../../io/json.ts";
 
 export interface Contexts {
@@ -187,9 +189,13 @@ export function brokenExpressions(
       parsed(inner);
       return [];
     } catch (error) {
-      const why = error instanceof Error ? error.message.split(". Located")[0] : "";
-      // An unknown name or function may be one of a later GitHub.
-      return why?.startsWith("Unexpected ") ? [{ written, why }] : [];
+      // The lexer's errors have no type. An unknown name or function may be one of a later GitHub.
+      const type = "typ" in Object(error) ? (error as { readonly typ: ErrorType }).typ : null;
+      const isSyntax =
+        type === null ||
+        type === ErrorType.ErrorUnexpectedSymbol ||
+        type === ErrorType.ErrorUnexpectedEndOfExpression;
+      return isSyntax ? [{ written, why: faultOf(error) }] : [];
     }
   });
 }

@@ -562,6 +562,24 @@ jobs:
     expect(matrix).toMatch(/value: \[ unknown \]/);
   });
 
+  test("has the NVIDIA_REQUIRE_CUDA that a Dockerfile sets, and differs where two of one toolkit set others", async () => {
+    const text = built("strategy: { matrix: { f: [a, b] } }\n    runs-on: ubuntu-latest").replace(
+      "context: .",
+      "context: ., file: '${{ matrix.f }}.Dockerfile'",
+    );
+    const on = (require: string) =>
+      `ARG MIN=12.6\nFROM nvidia/cuda:12.8.1-runtime-ubuntu24.04 AS one\nARG MIN\nENV NVIDIA_REQUIRE_CUDA="${require}"\nFROM one\n`;
+    const same = {
+      "a.Dockerfile": on("cuda>=$MIN brand=tesla"),
+      "b.Dockerfile": on("cuda>=12.6 brand=tesla"),
+    };
+    const equal = await taken({ "w.yml": text, ...same }, "w.yml");
+    expect(equal.differ).toEqual([]);
+    expect(equal.matrix).toContain('{ toolkit: "12.8.1", require: "cuda>=12.6 brand=tesla" }');
+    const { differ } = await taken({ "w.yml": text, ...same, "b.Dockerfile": on("cuda>=12.8") }, "w.yml");
+    expect(differ.map(({ differences: [first] }) => first?.what)).toEqual(["accelerator", "accelerator"]);
+  });
+
   test("with bases of both vendors has the axis accel, and the targets of each", async () => {
     const bases = ["rocm/dev-ubuntu-24.04:7.2", "nvidia/cuda:12.8.1-devel-ubuntu24.04", "debian:trixie"];
     const text = built(
