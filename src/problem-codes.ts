@@ -161,6 +161,7 @@ export const problemCodes = {
   AUDIT_CPU_BEYOND_MARCH: failed,
   AUDIT_CPU_COMPILED_FOR: failed,
   AUDIT_BASE_BEYOND_MARCH: failed,
+  AUDIT_GPU_CODE_UNDECLARED: failed,
   AUDIT_GPU_TARGET_MISSING: failed,
   AUDIT_PTX_MISSING: failed,
   AUDIT_TOOLKIT_OTHER: failed,

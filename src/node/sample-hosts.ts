@@ -7,7 +7,7 @@ import { byVendor, type CudaRequirement } from "../lock/requirement.ts";
 import { compatAdds, type CompatView, type NvidiaView } from "../resolve/nvidia-view.ts";
 import type { HostView } from "../resolve/host-view.ts";
 import { checkGpuCode } from "../resolve/rules/nvidia/gpu-code.ts";
-import type { CodeFit } from "../resolve/verdict.ts";
+import { type CodeFit, isMisfit } from "../resolve/verdict.ts";
 
 export const scales = ["linux", "wsl", "l4t"] as const satisfies readonly NvidiaView["scale"][];
 
@@ -74,7 +74,16 @@ export function bestCode(
   compute: ComputeCapability | null,
   ptx: boolean,
 ): CodeFit | null {
+  const found = codeOn(requirement, compute, ptx);
+  return isMisfit(found) ? null : (found[0] ?? null);
+}
+
+/** Some driver lets such a GPU run the image. */
+export function servesGpu(requirement: CudaRequirement, compute: ComputeCapability | null): boolean {
+  return !isMisfit(codeOn(requirement, compute, true));
+}
+
+function codeOn(requirement: CudaRequirement, compute: ComputeCapability | null, ptx: boolean) {
   const { gpus } = sampleNvidia("0", null, { compute });
-  const found = checkGpuCode(requirement, gpus, { ok: true, tier: "native", ptx, cuda: null });
-  return "ok" in found ? null : (found[0] ?? null);
+  return checkGpuCode(requirement, gpus, { ok: true, tier: "native", ptx, cuda: null });
 }

@@ -48,7 +48,10 @@ function named<One extends { readonly by?: string }>(all: readonly One[], words:
 }
 
 const describeNeeds: BySide<string> = {
-  nvidia: (cuda) => named(variantsOf(cuda), (one) => `${describeDriver(one)} and ${listSome(one.code)}`),
+  nvidia: (cuda) =>
+    named(variantsOf(cuda), (one) =>
+      [describeDriver(one), ...(one.code.length > 0 ? [listSome(one.code)] : [])].join(" and "),
+    ),
   amd: (rocm) =>
     named(variantsOf(rocm), (one) => `an AMD GPU (ROCm ${one.release}) and ${listSome(one.code)}`),
 };

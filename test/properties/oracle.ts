@@ -26,6 +26,23 @@ const machineCode: Readonly<Record<string, readonly string[]>> = {
   "12.1": ["sm_121a", "sm_121f", "sm_120f", "sm_121", "sm_120"],
 };
 
+/** Release notes, "New features": the toolkit with the first machine code that each device runs. Its libraries have the code too. */
+const librariesSince: Readonly<Record<string, string>> = {
+  "3.7": "5.0",
+  "7.0": "9.0",
+  "7.5": "9.0",
+  "8.0": "11.0",
+  "8.6": "11.0",
+  "8.7": "11.4",
+  "8.9": "11.0",
+  "9.0": "11.8",
+  "10.0": "12.8",
+  "10.3": "12.8",
+  "11.0": "13.0",
+  "12.0": "12.8",
+  "12.1": "12.8",
+};
+
 /** PTX that each device runs once its driver has compiled it, nearest first. Programming Guide, "PTX Compatibility", and ptxas. */
 const ptx: Readonly<Record<string, readonly string[]>> = {
   "3.7": [],
@@ -276,6 +293,11 @@ export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
   const runs: string[] = [];
   for (const gpu of nvidia.gpus) {
     const dropped = Number(toolkit.split(".")[0]) > (lastMajor[gpu.compute ?? ""] ?? 999);
+    if (cuda.code.length === 0) {
+      // Only the libraries of the toolkit have code.
+      if (dropped || older(toolkit, librariesSince[gpu.compute ?? ""] ?? "999")) reasons.add("NO_GPU_CODE");
+      continue;
+    }
     const code = dropped ? [] : cuda.code;
     const machine = (machineCode[gpu.compute ?? ""] ?? []).find((target) => code.includes(target));
     const virtual = (ptx[gpu.compute ?? ""] ?? []).find((target) => code.includes(target));

@@ -10,7 +10,7 @@ import {
 } from "../../inspect/audit/audit-image.ts";
 import { openFromRegistry } from "../../inspect/image/from-registry.ts";
 import type { LockedLocal } from "../../lock/lock.ts";
-import type { Measured } from "../../lock/requirement.ts";
+import { type Measured, noGpus, sidesOf } from "../../lock/requirement.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../../oci/reference.ts";
 import type { BuildWatch, BuiltImage } from "../engines/engine.ts";
 import { builtImageOpener, type ImageHolder, type OpenerOptions } from "./open-built.ts";
@@ -62,7 +62,15 @@ export function imageExaminer(options: ExaminerOptions): Examine {
       watch.signal.throwIfAborted();
       const found = await audit(subject, watch).catch((error: unknown) => {
         watch.signal.throwIfAborted();
-        return notOpened(error);
+        const { warnings, measured } = notOpened(error);
+        // Only a look at its files shows that an image has no GPU code.
+        if (
+          sidesOf(options.declared(subject.cell)?.requires ?? noGpus).some(
+            ({ needs }) => needs.code.length === 0,
+          )
+        )
+          throwProblems(warnings);
+        return { warnings, measured };
       });
       if (!("lies" in found)) return found;
       throwProblems(found.lies);

@@ -3,7 +3,9 @@
 import { ImgmatchError, type Place, type Problem, throwProblems } from "../../errors.ts";
 import { marchPlatform } from "../../hardware/cpu-marches.ts";
 import { remember } from "../../io/collections.ts";
+import { sidesOf } from "../../lock/requirement.ts";
 import type { AccelValue, Axis, AxisValue, ComputeValue, Exclusion, Matrix } from "../matrix/matrix.ts";
+import { mistake } from "../matrix/matrix-problems.ts";
 import { meets } from "../matrix/meets.ts";
 import { vendorOf } from "../matrix/values.ts";
 import { type Cell, type CellValues, dockerfilePath } from "./cell.ts";
@@ -47,6 +49,7 @@ export function expandMatrix(matrix: Matrix): ExpandedCell[] {
   throwProblems([
     ...matrix.exclude.flatMap((exclusion) => (used.has(exclusion) ? [] : [unusedExclusion(exclusion)])),
     ...unusedCases(matrix),
+    ...unlooked(matrix, cells),
     ...conflicts(cells),
     ...[...twins].map(([cell, twin]) => collision(cell, twin, placeOf(cell) ?? { file: matrix.file })),
     // Twins have one tag too: one problem is enough.
@@ -73,6 +76,20 @@ function nameProblems(matrix: Matrix, cells: readonly Cell[]): readonly Problem[
 function unusedExclusion({ match, at }: Exclusion): Problem {
   const message = `no cell matches exclude ${formatPatterns(match)}`;
   return { code: "MATRIX_EXCLUDE_UNUSED", message, fix: "correct the values or remove the rule", at };
+}
+
+/** A row without `compute` claims that its images have no GPU code. Only a look at their files shows that they have none. */
+function unlooked({ measure, file }: Matrix, cells: readonly ExpandedCell[]): readonly Problem[] {
+  const claims = measure
+    ? undefined
+    : buildableCells(cells).find(({ requires }) =>
+        sidesOf(requires).some(({ needs }) => needs.code.length === 0),
+      );
+  if (claims === undefined) return [];
+  const message = `measure: false, and nobody sees whether the image of ${claims.id} has GPU code`;
+  return [
+    mistake(message, "write its GPU targets into compute, or remove measure", claims.accel?.at ?? { file }),
+  ];
 }
 
 function nothingToBuild({ axes, file }: Matrix, count: number): Problem {

@@ -5,6 +5,7 @@ import { marchesOn, marchFeatures, marchPlatform } from "../../hardware/cpu-marc
 import { formatGpuTarget } from "../../hardware/gpu-target.ts";
 import { type CpuRequirement, noGpus, type Requirement } from "../../lock/requirement.ts";
 import { slug } from "../../oci/slug.ts";
+import { withoutCode } from "../matrix/compute-values.ts";
 import { answerAbout, type ByCode } from "../matrix/gpu-axes.ts";
 import type { AccelValue, AxisValue, MarchValue, Matrix, Settings } from "../matrix/matrix.ts";
 import { none } from "../matrix/values.ts";
@@ -38,6 +39,8 @@ export function makeCell(matrix: Matrix, values: CellValues): Cell {
     else if (value.kind === "march") march = value;
     else if (value.kind === "free") free[name] = value;
   }
+  // A matrix without the axis compute.
+  if (accel?.gpu && listed === null) listed = withoutCode(accel.gpu.vendor, accel.at);
   const platform = marchPlatform(march.march);
   const matched = { axes, platform, accel, march, free };
   const { compute, named, unmatched } = chooseCases(matrix, { ...matched, values, compute: listed });

@@ -120,7 +120,7 @@ export function isTaking({ keyword, text }: Instruction): boolean {
 const taking: ReadonlySet<string> = new Set(["FROM", "COPY", "ADD", "ONBUILD"]);
 
 /** The names in `COPY --from=…` and `RUN --mount=…,from=…`: a stage, its number, or an image. */
-function copiedFrom(instruction: Instruction): readonly string[] {
+export function copiedFrom(instruction: Instruction): readonly string[] {
   if (instruction.keyword === "FROM" || !isTaking(instruction)) return [];
   const plain = instruction.text.replace(/["'\\]/g, "");
   if (!/from=/i.test(plain)) return [];

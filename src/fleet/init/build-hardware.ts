@@ -8,7 +8,9 @@ import { runBaseOf } from "../dockerfile/stages.ts";
 import { gpuAxes } from "../matrix/gpu-axes.ts";
 import { type Defaults, namedTargets } from "./gpu-targets.ts";
 import type { OriginalBuild } from "./original-build.ts";
+import { compilesNothing } from "./compiles-nothing.ts";
 import { compilesFor, proposeComputes } from "./nvidia-computes.ts";
+import { ownRequire } from "./own-require.ts";
 
 export interface OriginalDockerfile {
   readonly instructions: Instructions;
@@ -34,12 +36,14 @@ interface Accelerator {
   readonly vendor: BaseToolkit["vendor"];
   /** `12.9.1`, `7.2` */
   readonly release: string;
+  /** The condition that the Dockerfile itself gives to the image; null if it gives none. */
+  readonly require: string | null;
 }
 
 interface BuildTargets {
   /** As the build names them; null if no text does. */
   readonly text: string | null;
-  /** Those that the toolkit compiles for GPUs of the platform; if unknown, stand-ins until the user writes the targets. */
+  /** Those that the toolkit compiles for GPUs of the platform; if unknown, stand-ins until the user writes the targets. Empty if the build compiles none. */
   readonly computes: readonly string[];
   readonly isUnknown: boolean;
   /** Named targets without a place in `computes`. */
@@ -73,6 +77,7 @@ interface Toolkit {
   readonly isIn: (own: Arguments, all: Arguments) => boolean;
   /** True for a target that the toolkit compiles for GPUs of the platform, as far as is known. */
   readonly compiles: (release: string, target: string, platform: string) => boolean;
+  readonly requireOf: (build: OriginalBuild, dockerfile: OriginalDockerfile) => string | null;
   /** Targets until the user writes some. */
   readonly standIn: (release: string) => readonly string[];
 }
@@ -83,6 +88,7 @@ const toolkits: Readonly<Record<GpuVendor, Toolkit>> = {
     words: /(?<![a-z0-9])(nvidia|(cuda|cublas|cudnn)\d*|cu1\d{2,3})(?![a-z0-9])/i,
     isIn: (own, all) => versionOfCuda(own, all) !== null,
     compiles: compilesFor,
+    requireOf: ownRequire,
     standIn: (release) => proposeComputes([], [], release),
   },
   amd: {
@@ -91,6 +97,7 @@ const toolkits: Readonly<Record<GpuVendor, Toolkit>> = {
     isIn: (own) =>
       textOf(own, /^(ROCM_VERSION|PYTORCH_ROCM_ARCH|AMDGPU_TARGETS|ROCM_DOCKER_ARCH)$/i) !== null,
     compiles: () => true,
+    requireOf: () => null,
     standIn: () => ["gfx90a"],
   },
 };
@@ -121,9 +128,10 @@ export function toldOf(build: OriginalBuild, dockerfile: OriginalDockerfile): To
   const { text, targets } = namedTargets(build, dockerfile, vendor);
   const platform = build.platform ?? usualPlatform;
   const usable = (targets ?? []).filter((each) => compiles(release, each, platform));
-  const isUnknown = usable.length === 0;
+  const isNone = text === null && gpuAxes[vendor].goesWithoutCode && compilesNothing(build, dockerfile);
+  const isUnknown = usable.length === 0 && !isNone;
   return {
-    accelerator: { vendor, release },
+    accelerator: { vendor, release, require: toolkits[vendor].requireOf(build, dockerfile) },
     unknown: null,
     hint: null,
     targets: {
@@ -182,6 +190,11 @@ export function hardwareOf(builds: readonly OriginalBuild[], dockerfileOf: Docke
   if (blank > 0)
     notes.push(
       `no text tells the GPU targets of ${count(blank, "build")}: write them into compute in place of unknown, which plan refuses`,
+    );
+  const none = told.filter(({ targets }) => targets?.computes.length === 0).length;
+  if (none > 0)
+    notes.push(
+      `no step of ${count(none, "build")} has a compiler of GPU code, so the rows have no compute: imgmatch build names the GPU code of an image that has some`,
     );
   const speaking = new Set(
     builds.flatMap(({ dockerfile }, row) => {

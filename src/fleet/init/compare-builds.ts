@@ -111,7 +111,9 @@ function cellBuild(cell: Cell, { dockerfileOf }: Fleet): CellBuild {
 }
 
 function acceleratorOf({ gpu, other }: AccelValue): string | null {
-  return gpu === null ? other : formatToolkit({ vendor: gpu.vendor, version: gpu.toolkit.release });
+  if (gpu === null) return other;
+  const name = formatToolkit({ vendor: gpu.vendor, version: gpu.toolkit.release });
+  return withRequire(name, "require" in gpu.toolkit ? gpu.toolkit.require : null);
 }
 
 function differencesOf(build: Compared, cell: CellBuild, defaults: Defaults): readonly Difference[] {
@@ -136,9 +138,15 @@ function differencesOf(build: Compared, cell: CellBuild, defaults: Defaults): re
 
 function namesOf({ accelerator, targets }: Told): Pick<Compared, "accelerator" | "targets"> {
   return {
-    accelerator: accelerator && formatToolkit({ ...accelerator, version: accelerator.release }),
+    accelerator:
+      accelerator &&
+      withRequire(formatToolkit({ ...accelerator, version: accelerator.release }), accelerator.require),
     targets: codeOf(targets?.computes ?? []),
   };
+}
+
+function withRequire(name: string, require: string | null): string {
+  return require === null ? name : `${name}, NVIDIA_REQUIRE_CUDA=${require}`;
 }
 
 function unequal(

@@ -9,6 +9,7 @@ import {
   toolkitArgument,
   usualPlatform,
 } from "./build-hardware.ts";
+import { none } from "../matrix/values.ts";
 import { type Column, chooseAxes, type Factor, factorOf, factorsOf } from "./columns.ts";
 import { type Defaults, gpuArgument } from "./gpu-targets.ts";
 import type { OriginalBuild } from "./original-build.ts";
@@ -51,10 +52,22 @@ export function deriveMatrix(
   const settled = [...columns, runnerColumn(builds)].filter(
     ({ name }) => !Object.hasOwn(given, argumentOf(name) ?? name),
   );
-  return {
-    matrix: settleColumns(settled, axes, computeColumn(hardware, forFile), given),
-    notes: hardware.notes,
-  };
+  const matrix = settleColumns(settled, axes, computeColumn(hardware, forFile), given);
+  return { matrix: withRequires(matrix, hardware), notes: hardware.notes };
+}
+
+/** Gives each toolkit the condition that all Dockerfiles of its builds set. */
+function withRequires(matrix: DerivedMatrix, hardware: BuildHardware): DerivedMatrix {
+  const name = accelAxisOf(hardware);
+  const { [name]: listed = [] } = matrix.axes;
+  const values = listed.map((value) => {
+    const own: Readonly<Record<string, unknown>> =
+      typeof value === "string" ? { toolkit: value } : { ...value };
+    const rows = hardware.accelerators.filter((each) => each && Object.values(own).includes(each.release));
+    const [require = null, ...others] = new Set(rows.map((each) => each?.require ?? null));
+    return require === null || others.length > 0 ? value : { ...own, require };
+  });
+  return { ...matrix, axes: { ...matrix.axes, ...(listed.length > 0 && { [name]: values }) } };
 }
 
 /** A build may have several names. */
@@ -117,12 +130,13 @@ function accelAxisOf({ accelerators }: BuildHardware): "cuda" | "accel" {
   return axes.every((each) => each === axis) ? (axis ?? "accel") : "accel";
 }
 
-/** Lists of GPU targets as JSON; null without accelerators. */
-function computeColumn(hardware: BuildHardware, forFile: boolean): Column | null {
-  if (!hasAccelerators(hardware)) return null;
-  const cells = hardware.computes.map(
-    (each, row) => each && JSON.stringify(forFile && hardware.unknown[row] ? [unknownTargets] : each),
-  );
+/** Lists of GPU targets as JSON; null if no build has GPU code. */
+function computeColumn({ computes, unknown }: BuildHardware, forFile: boolean): Column | null {
+  if (computes.every((each) => each === null || each.length === 0)) return null;
+  const cells = computes.map((each, row) => {
+    if (each === null) return null;
+    return JSON.stringify(forFile && unknown[row] ? [unknownTargets] : each.length === 0 ? [none] : each);
+  });
   return { name: "compute", cells };
 }
 

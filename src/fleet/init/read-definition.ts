@@ -3,18 +3,20 @@
 import { existsSync } from "node:fs";
 import { extname, join, posix } from "node:path";
 import { z } from "zod";
-import { ImgmatchError, throwProblems, usageError } from "../../errors.ts";
+import { ImgmatchError, type Place, type Problem, throwProblems, usageError } from "../../errors.ts";
 import { attempt } from "../../io/attempt.ts";
 import { readTextFile } from "../../io/files.ts";
 import { fieldsOf } from "../../io/json.ts";
 import { inputLimits } from "../../io/limits.ts";
 import { findProgram, runProgram } from "../../io/run-program.ts";
 import type { Environment } from "../../io/world.ts";
+import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import { parseYamlSource } from "../../io/yaml/yaml-source.ts";
 import { sortContexts, sortSettings } from "./build-settings.ts";
 import type { Definition, OriginalBuild } from "./original-build.ts";
 import { type RowsOptions, readRows } from "./read-rows.ts";
 import { readWorkflow, workflowYaml } from "./read-workflow.ts";
+import { brokenExpressions } from "./workflow-expressions.ts";
 import type { BakeRequest, Repository } from "./workflow-steps.ts";
 
 interface ReadOptions {
@@ -76,7 +78,38 @@ async function readYaml(file: string, folder: string): Promise<unknown> {
   // A compose file may have merge keys and tags, which a matrix may not have: buildx reads them.
   if (source.data === null && /^services\s*:/m.test(text)) return null;
   if (source.data === null) throwProblems(problems);
+  const { jobs, runs } = fieldsOf(source.data);
+  throwProblems(
+    textsIn(jobs ?? runs, [jobs === undefined ? "runs" : "jobs"]).flatMap(({ path, text: own }) =>
+      brokenIn(own, source.placeOf(path), text),
+    ),
+  );
   return source.data ?? {};
+}
+
+interface TextAt {
+  readonly path: YamlPath;
+  readonly text: string;
+}
+
+function textsIn(value: unknown, path: YamlPath): readonly TextAt[] {
+  if (typeof value === "string") return [{ path, text: value }];
+  if (Array.isArray(value)) return value.flatMap((each, index) => textsIn(each, [...path, index]));
+  return Object.entries(fieldsOf(value)).flatMap(([key, each]) => textsIn(each, [...path, key]));
+}
+
+/** @param whole the file, in which a block of lines begins at `from` */
+function brokenIn(text: string, from: Place, whole: string): readonly Problem[] {
+  return brokenExpressions(text).map(({ written, why }): Problem => {
+    const lines = whole.split("\n");
+    const first = (from.line ?? 1) - 1;
+    const [head = ""] = written.split("\n");
+    const line = lines.findIndex((each, index) => index >= first && each.includes(head));
+    const at =
+      line < 0 ? from : { file: from.file, line: line + 1, column: (lines[line] ?? "").indexOf(head) + 1 };
+    const message = `${written} is no expression: ${why}`;
+    return { code: "MATRIX_SYNTAX", message, fix: "correct the expression: GitHub refuses the workflow", at };
+  });
 }
 
 interface ReadBakeOptions {

@@ -83,7 +83,7 @@ const tools: Readonly<Record<Tool, RegExp>> = {
 };
 
 /** null for an instruction that compiles nothing known. Of several tools, the first of `order` counts. */
-function toolOf({ keyword, text, documents }: Instruction): Tool | null {
+export function toolOf({ keyword, text, documents }: Instruction): Tool | null {
   if (keyword !== "RUN") return null;
   const commands = commandsOf(`${bodyOf(text)}\n${documents}`);
   const found = new Set(commands.flatMap((command) => toolIn(command) ?? []));

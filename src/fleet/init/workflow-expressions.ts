@@ -5,8 +5,10 @@
 
 import { data, Evaluator, type Expr, Lexer, Parser } from "@actions/expressions";
 import type { Logical, Unary } from "@actions/expressions/ast";
+import { ErrorType } from "@actions/expressions/errors";
 import { TokenType } from "@actions/expressions/lexer";
 import { truthy } from "@actions/expressions/result";
+import { faultOf } from "../../errors.ts";
 import { isRecord } from "../../io/json.ts";
 
 export interface Contexts {
@@ -99,10 +101,13 @@ function unknown(): never {
   throw new Unknown(null);
 }
 
+function parsed(text: string): Expr {
+  return new Parser(new Lexer(text).lex().tokens, contextNames, ofRun).parse();
+}
+
 function evaluate(text: string, { matrix, env, inputs }: Contexts): data.ExpressionData {
-  const parsed = new Parser(new Lexer(text).lex().tokens, contextNames, ofRun).parse();
   const known = { matrix: dataOf(matrix), env: open(env), ...(inputs && { inputs: dataOf(inputs) }) };
-  const evaluator: Evaluator = Object.assign(new Evaluator(parsed, open(known), ofRunByName), {
+  const evaluator: Evaluator = Object.assign(new Evaluator(parsed(text), open(known), ofRunByName), {
     visitLogical: (logical: Logical) => chained(logical, (each) => each.accept(evaluator)),
     visitUnary: ({ expr }: Unary) => negated(() => expr.accept(evaluator)),
   });
@@ -173,4 +178,24 @@ const unknownData = {
 
 function plainOf(value: data.ExpressionData): unknown {
   return JSON.parse(JSON.stringify(value, data.replacer));
+}
+
+/** Expressions in a text that are no expressions by their syntax, for GitHub too, each with the reason. */
+export function brokenExpressions(
+  text: string,
+): readonly { readonly written: string; readonly why: string }[] {
+  return [...text.matchAll(expressions)].flatMap(([written, inner = ""]) => {
+    try {
+      parsed(inner);
+      return [];
+    } catch (error) {
+      // The lexer's errors have no type. An unknown name or function may be one of a later GitHub.
+      const type = "typ" in Object(error) ? (error as { readonly typ: ErrorType }).typ : null;
+      const isSyntax =
+        type === null ||
+        type === ErrorType.ErrorUnexpectedSymbol ||
+        type === ErrorType.ErrorUnexpectedEndOfExpression;
+      return isSyntax ? [{ written, why: faultOf(error) }] : [];
+    }
+  });
 }

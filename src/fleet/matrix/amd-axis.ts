@@ -13,6 +13,7 @@ export const amdAxis = {
   key: "rocm",
   axis: null,
   takes: [],
+  goesWithoutCode: false,
   examples: { release: "7.2", target: "gfx942" },
   releaseOf: (text: string) => (isRocmRelease(text) ? text : null),
   shortOf: shortRocm,

@@ -58,8 +58,16 @@ function severalVendors(
   return [valueProblem(`${what} are for GPUs of ${names.join(" and of ")}`, fix, at)];
 }
 
+/** The value of a row whose images have no GPU code of their own: `compute: none`, or a matrix without the axis. */
+export function withoutCode(vendor: GpuVendor, at: Place): ComputeValue {
+  return { kind: "compute", label: "none", at, settings: {}, data: {}, vendor, targets: [], cases: [] };
+}
+
 function parseTargets(value: string | readonly string[], at: Place): Parsed<ComputeValue> {
   const texts = listOf(value);
+  const codeless = gpuVendors.find((vendor) => gpuAxes[vendor].goesWithoutCode);
+  if (texts.length === 1 && texts[0] === "none" && codeless !== undefined)
+    return { value: withoutCode(codeless, at) };
   const read = gpuVendors.map((vendor) => readAs(vendor, texts, at));
   const problems = texts.flatMap((text, index): readonly Problem[] => {
     const parsed = read.map(({ each }) => each[index]).find((one) => one != null);

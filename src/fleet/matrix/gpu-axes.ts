@@ -25,6 +25,8 @@ interface GpuAxis<Vendor extends GpuVendor> {
   readonly axis: "cuda" | null;
   /** Settings of a value that such a toolkit has. */
   readonly takes: readonly (keyof ToolkitInput)[];
+  /** True if a row may go without `compute`: its images have no GPU code of their own. */
+  readonly goesWithoutCode: boolean;
   /** As YAML has them, for messages. */
   readonly examples: { readonly release: string; readonly target: string };
   /** The toolkit's full version; null for a text that is no version of it. */

@@ -9,6 +9,7 @@ import { gpuAxes } from "./gpu-axes.ts";
 import type { AccelValue, Axis, AxisValue, Inclusion } from "./matrix.ts";
 import type { MatrixInput } from "./matrix-schema.ts";
 import { meets } from "./meets.ts";
+import { needsCompute } from "./parse-axes.ts";
 import { schemaProblems } from "./schema-problems.ts";
 import { parseMatch, splitKey } from "./settings.ts";
 import { kindOfAxis, type PatternInput, pattern, valueShapes } from "./value-schemas.ts";
@@ -68,7 +69,7 @@ export function parseIncludes(
       if (value === null) continue;
       values[axis.name] = value;
       if (value.kind === "accel") accel = value;
-      if (value.kind === "accel" && value.gpu !== null && !hasCompute) {
+      if (value.kind === "accel" && value.gpu !== null && !hasCompute && needsCompute(value)) {
         const fix = "add axes.compute with the compute capabilities to compile for";
         report(`an image with ${gpuAxes[value.gpu.vendor].name} needs axis compute`, fix, axis.name);
       }

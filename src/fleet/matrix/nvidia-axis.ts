@@ -29,6 +29,7 @@ export const nvidiaAxis = {
   key: "cuda",
   axis: "cuda",
   takes: ["driver", "require"],
+  goesWithoutCode: true,
   examples: { release: "12.8.1", target: '"9.0"' },
   releaseOf: (text: string) => findToolkit(text)?.release ?? null,
   shortOf: (release: string) => shortToolkit({ minor: minorOf(release) }),

@@ -8,7 +8,7 @@ import { isRecord } from "../../io/json.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
 import { exampleOf, gpuAxes } from "./gpu-axes.ts";
-import type { Axis, AxisValue } from "./matrix.ts";
+import type { AccelValue, Axis, AxisValue } from "./matrix.ts";
 import type { MatrixInput } from "./matrix-schema.ts";
 import { kindOfAxis, valueShapes } from "./value-schemas.ts";
 import { mistake, valueProblem } from "./matrix-problems.ts";
@@ -82,7 +82,7 @@ function checkGpuAxes(axes: readonly Axis[], problems: Problem[]): void {
     problems.push(mistake("a matrix has an axis cuda or an axis accel, not both", fix, another.at));
     return;
   }
-  const gpuValues = accel?.values.filter((value) => vendorOf(value) !== null) ?? [];
+  const gpuValues = accel?.values.filter(needsCompute) ?? [];
   if (accel !== undefined && gpuValues.length > 0 && compute === undefined) {
     const fix = "add axes.compute with the compute capabilities to compile for";
     problems.push(mistake(`axis ${accel.name} needs axis compute`, fix, accel.at));
@@ -93,6 +93,12 @@ function checkGpuAxes(axes: readonly Axis[], problems: Problem[]): void {
   }
   if (accel !== undefined && compute !== undefined && problems.length === 0)
     checkVendors(accel, compute, problems);
+}
+
+/** True for a row of a vendor whose images always have code for some of its GPUs. */
+export function needsCompute(value: AccelValue): boolean {
+  const vendor = vendorOf(value);
+  return vendor !== null && !gpuAxes[vendor].goesWithoutCode;
 }
 
 type AxisOfKind<Kind> = Extract<Axis, { readonly kind: Kind }>;

@@ -140,7 +140,7 @@ function sharedView(cell: Cell, matrix: Matrix): Record<string, unknown> {
     base: bases[""] ?? (Object.keys(bases).length === 0 ? null : bases),
     accel: accel === null ? null : withKeys(accelView(accel), ownKeys("accel", cell, matrix)),
     ...toolkitViews(cell, matrix),
-    gpu: (wordsOf(cell)?.gpu ?? null) satisfies TemplateView["gpu"],
+    gpu: (compute?.targets.length ? (wordsOf(cell)?.gpu ?? null) : null) satisfies TemplateView["gpu"],
     march: withKeys(marchView(march), ownKeys("march", cell, matrix)),
     axes: cell.axes,
     // The targets themselves are `gpu`.

@@ -61,7 +61,7 @@ export function auditCode(
   const of: CodeOf = { ...rules, code: declaredCode(declared) };
   return {
     measured: measuredCode(of, inImage, inspection, origin),
-    code: codeLies(of, inspection, origin),
+    code: of.code.length === 0 ? undeclaredCode(of, inspection) : codeLies(of, inspection, origin),
     uncompiled: uncompiledTargets(of, inspection, origin),
   };
 }
@@ -103,6 +103,33 @@ function codeLies(of: CodeOf, inspection: ImageInspection, origin: ImageOrigin):
       fix: `check that the image's own files are compiled with ${view}`,
     }),
   };
+}
+
+/**
+ * Where no code is declared, code of another library than the GPU's vendor's is a lie, and so is a file that may hold some: hosts would be told
+ * that only the toolkit's own libraries count.
+ */
+function undeclaredCode(of: CodeOf, { files, unopened }: ImageInspection): Findings {
+  const { libraries, isOfVendor, unknownKinds } = vendorCode[of.vendor];
+  const isOther = ({ path }: { readonly path: string }) => !isOfVendor(path) && !/\.[ao]$/.test(path);
+  const found = libraries(files).filter(isOther);
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const hiding = [
+    ...unopened.filter(({ path, reason }) => mayHideGpuCode(byPath.get(path), reason, of.vendor)),
+    ...files.filter((file) => unknownKinds(file).length > 0),
+  ].filter(isOther);
+  const [first] = [...found, ...hiding];
+  if (first === undefined) return { lies: [], notes: [] };
+  const more = found.length > 1 ? ` and ${found.length - 1} more` : "";
+  const all = [...new Set(found.flatMap(({ targets }) => targets))].sort();
+  const inEach = all.filter((target) => found.every(({ targets }) => targets.includes(target)));
+  const problem: Problem = {
+    code: "AUDIT_GPU_CODE_UNDECLARED",
+    message: `no compute is declared, and ${first.path}${more} ${found.length > 0 ? `has code for ${all.join(", ")}` : "may have GPU code"}`,
+    fix: `give the row a compute value${inEach.length === 0 ? "" : `, with the targets that each library has: ${JSON.stringify(inEach)}`}`,
+    details: found.slice(0, shown).map(({ path, targets }) => `    ${path}: ${targets.join(" ")}`),
+  };
+  return { lies: [problem], notes: [] };
 }
 
 /** Declared targets that no file has, if the image has programs and a compiler for use at run time: no lie, but not compiled yet. */

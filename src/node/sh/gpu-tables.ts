@@ -11,7 +11,7 @@ import { checkAmdCode } from "../../resolve/rules/amd/amd-gpus.ts";
 import { checkDriver, driverSteps } from "../../resolve/rules/nvidia/driver.ts";
 import { checkNvidiaPresence, presenceSteps } from "../../resolve/rules/nvidia/nvidia-presence.ts";
 import { type ReasonCode, tiers } from "../../resolve/verdict.ts";
-import { bestCode, compatViews, sampleHost, sampleNvidia, scales } from "../sample-hosts.ts";
+import { bestCode, compatViews, sampleHost, sampleNvidia, scales, servesGpu } from "../sample-hosts.ts";
 import { codeNumber, type gpuClasses } from "./compile-order.ts";
 import { tabulate } from "./require-tables.ts";
 
@@ -74,7 +74,8 @@ export function presenceGrids(): readonly { readonly computes: string; readonly 
 }
 
 /**
- * The code that a GPU of each compute capability runs best. `80=2s80,90=0a90,91=3p90`: from 8.0 on `sm_80`, on 9.0 `sm_90a`, after that
+ * The code that a GPU of each compute capability runs best; for an image without code of its own, the GPU's own number behind the place of
+ * "no code". `80=2s80,90=0a90,91=3p90`: from 8.0 on `sm_80`, on 9.0 `sm_90a`, after that
  * `compute_90`. The digit is the place of its kind in the order. PTX is the last kind: without it nothing is left.
  */
 export function codeTable(requirement: CudaRequirement): string {
@@ -90,6 +91,10 @@ export function codeTable(requirement: CudaRequirement): string {
 
 function codeAt(requirement: CudaRequirement, number: number): string {
   const compute = { major: Math.floor(number / 10), minor: number % 10 };
+  if (requirement.code.length === 0)
+    return servesGpu(requirement, compute)
+      ? `${codeNumber(orderSteps.code.key(null)) / 1000}s${number}`
+      : "-";
   const best = bestCode(requirement, compute, true);
   const machine = bestCode(requirement, compute, false);
   if (best === null) return "-";

@@ -49,6 +49,34 @@ describe("a forward-compatibility package on which no machine is", () => {
   });
 });
 
+describe("a CUDA row whose images have no GPU code of their own", () => {
+  const codeOf = (rest: string) =>
+    Object.fromEntries(expand(rest).map(({ cell }) => [cell.id, cell.requires.cuda?.code ?? null]));
+  const cuda = `axes:\n  cuda: [none, ${cudaEntry("12.8.1")}, ${cudaEntry("13.0.2")}]`;
+
+  test("needs no compute, and still needs a driver for its toolkit", () => {
+    expect(codeOf(cuda)).toEqual({ none: null, "12.8.1": [], "13.0.2": [] });
+    expect(expand(cuda)[1]?.cell.requires.cuda?.driver).toEqual({ mode: "host", minimum: "525.60.13" });
+  });
+
+  test("has none beside rows with code", () => {
+    const cases =
+      '{ label: all, cases: [{ when: { cuda: "12.8.1" }, value: ["8.0", "9.0"] }, { value: none }] }';
+    expect(codeOf(`${cuda}\n  compute: [${cases}]`)).toEqual({
+      none: null,
+      "12.8.1_all": ["sm_80", "sm_90"],
+      "13.0.2_all": [],
+    });
+  });
+
+  test("is a value of its own", () => {
+    expect(codeOf(`${cuda}\n  compute: ["8.0", none]`)).toMatchObject({
+      "12.8.1_8.0": ["sm_80"],
+      "12.8.1_none": [],
+    });
+  });
+});
+
 describe("order", () => {
   test("hardware axes come first, the last axis changes fastest, included cells stand at the end", () => {
     expect(

@@ -474,7 +474,6 @@ jobs:
     ["1.0 == '1' && 'same'", "same"],
     ["join(matrix.*.none, ',')", ""],
     ["case(true, 'a', 'b')", "a"],
-    ["this is no expression", null],
   ])("evaluates %s as GitHub does: %s", async (expression, text) => {
     const args = `A=\${{ ${expression} }}`.replaceAll('"', '\\"');
     const files = { "w.yml": built("runs-on: ubuntu-latest", args), Dockerfile: "FROM a\nARG A\n" };
@@ -512,6 +511,73 @@ jobs:
     const { differ, matrix } = await taken({ "w.yml": text, Dockerfile: dockerfile }, "w.yml");
     expect(differ).toHaveLength(targets === null ? 1 : 0);
     expect(matrix).toContain(`compute: [ { label: all, value: [ ${targets ?? "unknown"} ] } ]`);
+  });
+
+  test.each([
+    ["FROM nvidia/cuda:12.8.1-runtime-ubuntu24.04\nRUN pip install torch", true],
+    [
+      "FROM golang:1.24 AS a\nRUN go build\nFROM nvidia/cuda:12.8.1-cudnn-runtime-ubuntu24.04\nCOPY --from=a /app /",
+      true,
+    ],
+    ["FROM nvidia/cuda:12.8.1-base-ubuntu24.04\nCOPY --from=ghcr.io/astral-sh/uv:latest /uv /", true],
+    ["FROM nvidia/cuda:12.8.1-devel-ubuntu24.04\nRUN pip install torch", false],
+    [
+      "FROM nvidia/cuda:12.8.1-devel-ubuntu24.04 AS a\nFROM nvidia/cuda:12.8.1-runtime-ubuntu24.04\nCOPY --from=a /app /",
+      false,
+    ],
+    ["FROM pytorch/pytorch:2.3.0-cuda12.1-cudnn8-runtime", false],
+    ["FROM team/base:cuda12.8.1", false],
+    ["FROM nvidia/cuda:12.8.1-runtime-ubuntu24.04\nRUN apt-get install -y cuda-toolkit-12-8", false],
+    ["FROM nvidia/cuda:12.8.1-runtime-ubuntu24.04\nRUN cmake --build .", false],
+    ["FROM nvidia/cuda:12.8.1-runtime-ubuntu24.04\nRUN pip install --no-build-isolation flash-attn", false],
+    [
+      "FROM nvidia/cuda:12.8.1-runtime-ubuntu24.04\nCOPY --from=ghcr.io/ggml-org/llama.cpp:server-cuda /app /",
+      false,
+    ],
+  ])("has no compute where no stage can compile GPU code: %s, %s", async (dockerfile, isNone) => {
+    const text = built("runs-on: ubuntu-latest");
+    const { differ, matrix, notes } = await taken({ "w.yml": text, Dockerfile: dockerfile }, "w.yml");
+    expect(differ).toHaveLength(isNone ? 0 : 1);
+    expect(matrix.includes("compute:")).toBe(!isNone);
+    expect(notes.some((note) => note.includes("the rows have no compute: imgmatch build names"))).toBe(
+      isNone,
+    );
+  });
+
+  test("has none in the cases of compute where another build has targets", async () => {
+    const text = built("strategy: { matrix: { f: [a, b, c] } }\n    runs-on: ubuntu-latest").replace(
+      "context: .",
+      "context: ., file: '${{ matrix.f }}.Dockerfile'",
+    );
+    const on = (kind: string, more = "") => `FROM nvidia/cuda:12.8.1-${kind}-ubuntu24.04\n${more}`;
+    const files = {
+      "a.Dockerfile": on("runtime"),
+      "b.Dockerfile": on("devel", "RUN nvcc -arch=sm_80 a.cu"),
+      "c.Dockerfile": on("devel"),
+    };
+    const { differ, matrix } = await taken({ "w.yml": text, ...files }, "w.yml");
+    expect(differ.map(({ name }) => name)).toEqual([expect.stringContaining(" c ")]);
+    expect(matrix).toMatch(/value: \[ none \]/);
+    expect(matrix).toMatch(/value: \[ "8\.0\+ptx" \]/);
+    expect(matrix).toMatch(/value: \[ unknown \]/);
+  });
+
+  test("has the NVIDIA_REQUIRE_CUDA that a Dockerfile sets, and differs where two of one toolkit set others", async () => {
+    const text = built("strategy: { matrix: { f: [a, b] } }\n    runs-on: ubuntu-latest").replace(
+      "context: .",
+      "context: ., file: '${{ matrix.f }}.Dockerfile'",
+    );
+    const on = (require: string) =>
+      `ARG MIN=12.6\nFROM nvidia/cuda:12.8.1-runtime-ubuntu24.04 AS one\nARG MIN\nENV NVIDIA_REQUIRE_CUDA="${require}"\nFROM one\n`;
+    const same = {
+      "a.Dockerfile": on("cuda>=$MIN brand=tesla"),
+      "b.Dockerfile": on("cuda>=12.6 brand=tesla"),
+    };
+    const equal = await taken({ "w.yml": text, ...same }, "w.yml");
+    expect(equal.differ).toEqual([]);
+    expect(equal.matrix).toContain('{ toolkit: "12.8.1", require: "cuda>=12.6 brand=tesla" }');
+    const { differ } = await taken({ "w.yml": text, ...same, "b.Dockerfile": on("cuda>=12.8") }, "w.yml");
+    expect(differ.map(({ differences: [first] }) => first?.what)).toEqual(["accelerator", "accelerator"]);
   });
 
   test("with bases of both vendors has the axis accel, and the targets of each", async () => {
@@ -616,6 +682,28 @@ describe("imgmatch init --from", () => {
     const cwd = makeFolder({ "ci.yml": "jobs:\n  a: [\n" });
     const { exit, err } = await runInProcess(["init", "--from", "ci.yml", "--name", "app"], { cwd });
     expect([exit, /ci\.yml:\d+:\d+: MATRIX_SYNTAX/.test(err)]).toEqual([2, true]);
+  });
+
+  test.each([
+    [
+      "a line",
+      "        with: { context: ., build-args: 'A=${{ matrix.a == }}' }",
+      "5:44",
+      "Unexpected end of expression",
+    ],
+    [
+      "a block",
+      "        with:\n          build-args: |\n            A=1\n            B=${{ matrix[ }}",
+      "8:15",
+      "Unexpected",
+    ],
+    ["double quotes", '        if: ${{ matrix.a == "b" }}', "5:13", "Unexpected symbol"],
+  ])("ends with 2 for an expression of no syntax in %s, with its place", async (_, lines, place, why) => {
+    const text = `jobs:\n  a:\n    steps:\n      - uses: docker/build-push-action@v6\n${lines}\n`;
+    const cwd = makeFolder({ "ci.yml": text });
+    const { exit, err } = await runInProcess(["init", "--from", "ci.yml", "--name", "app"], { cwd });
+    expect([exit, err]).toEqual([2, expect.stringContaining(`ci.yml:${place}: MATRIX_SYNTAX`)]);
+    expect(err).toContain(why);
   });
 
   test.each([["Dockerfile"], ["ci.yml"]])("ends with 2 for a second file beside %s", async (first) => {

@@ -472,6 +472,39 @@ describe("toolkit and driver", () => {
     ]);
   });
 
+  it.each([
+    [
+      "an own library with code",
+      [{ path: "/opt/libapp.so", targets: ["sm_80", "sm_90"], toolkit: "12.8" }],
+      [],
+      "sm_80, sm_90",
+    ],
+    [
+      "such a library of the base",
+      [],
+      [{ path: "/opt/libtorch_cuda.so", targets: ["sm_80"], toolkit: "12.8" }],
+      "sm_80",
+    ],
+    [
+      "the toolkit's own libraries",
+      [{ path: "/usr/lib/libcublas.so.12", targets: ["sm_80"], toolkit: "12.8" }],
+      [],
+      null,
+    ],
+    ["none", [{ path: "/app" }], [], null],
+  ])("a row without compute: %s", (_, own, base, told) => {
+    const opened = madeImage(base.map(madeFile), own.map(madeFile));
+    const found = audit(opened, gpu([]), onBase).lies;
+    if (told === null) expect(found).toEqual([]);
+    else
+      expect(found).toMatchObject([
+        { code: "AUDIT_GPU_CODE_UNDECLARED", message: expect.stringContaining(told) },
+      ]);
+  });
+
+  it("a row without compute, and a file that nobody can read", () =>
+    expect(lies(madeImage([unopenedFile("opt/x.deb")]), gpu([]))).toEqual(["AUDIT_GPU_CODE_UNDECLARED"]));
+
   it("an image of the CPU-only row has no GPU code to lie about", () =>
     expect(audit(withDriver("/x"), declared("x86-64"))).toMatchObject({
       lies: [],

@@ -31,7 +31,7 @@ import { driverSteps } from "../../../resolve/rules/nvidia/driver.ts";
 import { presenceSteps } from "../../../resolve/rules/nvidia/nvidia-presence.ts";
 import type { RuleSteps } from "../../../resolve/rules/rule.ts";
 import { isMisfit } from "../../../resolve/verdict.ts";
-import { bestCode, compatViews, sampleHost, sampleNvidia } from "../../sample-hosts.ts";
+import { compatViews, sampleHost, sampleNvidia, servesGpu } from "../../sample-hosts.ts";
 import { type GpuUnit, traitsOf } from "../gpu-units.ts";
 import { knownComputes, versionNumber, versionText } from "../labels/vocabulary.ts";
 
@@ -90,7 +90,7 @@ const devices: Readonly<Record<GpuVendor, Devices>> = {
 };
 
 const runs: BySide<boolean, [kind: string, axes: LockedImage["axes"]]> = {
-  nvidia: (needs, kind) => bestCode(needs, parseComputeCapability(kind), true) !== null,
+  nvidia: (needs, kind) => servesGpu(needs, parseComputeCapability(kind)),
   amd: ({ code }, kind, { compute }) =>
     [true, false].some(
       (xnack) => !isMisfit(checkAmdCode({ code, compute, xnack }, amdView(kind)?.gpus ?? [])),

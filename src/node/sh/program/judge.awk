@@ -62,7 +62,7 @@ function fitsgpu(q,  j, g, s, e, x, c, k, t, y, seen_) {
     match(e, /[0-9]+$/)
     c = 1000 * substr(e, 1, 1) + cc[g] - substr(e, RSTART)
     if (c > worst) worst = c
-    if (!(substr(e, 2) in seen_)) { seen_[substr(e, 2)] = 1; unused-- }
+    if (unused && !(substr(e, 2) in seen_)) { seen_[substr(e, 2)] = 1; unused-- }
   }
   #if brands
   e = pick(x[2], runtime); if (e + 0) for (j = 0; j < V; j++) if (!required(row["Q", e], seenby[j])) return version(9, "NVIDIA_REQUIRE_UNSATISFIED")
@@ -98,9 +98,9 @@ function fits(i,  k) {
   return req[i] == "-" ? 1 : fitsgpu(req[i])
 }
 # This process's architecture counts: on a 64-bit kernel a 32-bit process has short addresses.
-function narrow_host(  f, l, k, wide) {
+function narrow_host(  f, l, k, w) {
   f = R "/proc/self/maps"
-  while ((getline l < f) > 0) { k++; if (index(l, "-") > 9) wide = 1 }
-  if (k && !wide) { sub(/amd64$/, "386", host); sub(/arm64$/, "arm", host) }
+  while ((getline l < f) > 0) { k++; if (index(l, "-") > 9) w = 1 }
+  if (k && !w) { sub(/amd64$/, "386", host); sub(/arm64$/, "arm", host) }
 }
 function say(s) { gsub(/[^ -~]/, "?", s); print "imgmatch: " s > "/dev/stderr" }

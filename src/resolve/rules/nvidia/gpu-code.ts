@@ -9,7 +9,7 @@ import {
   targetRunsOn,
 } from "../../../hardware/gpu-target.ts";
 import { compareVersions, minorOf, parseVersion } from "../../../hardware/driver-version.ts";
-import { findArchitecture, isDroppedBy } from "../../../hardware/gpu-architectures.ts";
+import { findArchitecture, gpuArchitectures, isDroppedBy } from "../../../hardware/gpu-architectures.ts";
 import type { CudaRequirement } from "../../../lock/requirement.ts";
 import { compareText } from "../../../io/collections.ts";
 import type { GpuView } from "../../nvidia-view.ts";
@@ -19,7 +19,8 @@ import { lastDriverBranch } from "./driver-cures.ts";
 import { type CodeFit, codeKinds, type Cure, type DriverService, type Misfit } from "../../verdict.ts";
 
 /**
- * One code for each GPU, in their order, or the reason why one has none.
+ * One code for each GPU, in their order, or the reason why one has none. An image without GPU code of its own uses the toolkit's libraries at
+ * most: it runs none, on GPUs that the toolkit has code for.
  *
  * @param toolkit empty if unknown: then none has dropped a card
  */
@@ -31,13 +32,16 @@ export function checkGpuCode(
   const image = { targets: code.flatMap((text) => parseGpuTarget(text) ?? []), toolkit };
   const fits: CodeFit[] = [];
   let ptxTooNew: Misfit | null = null;
+  const isServed = (gpu: GpuView) =>
+    code.length === 0 ? hasLibrariesFor(gpu, toolkit) : runnableCode(image, gpu).length > 0;
   for (const gpu of gpus) {
     const runnable = runnableCode(image, gpu);
     const usable = usableCode(image, gpu, service);
     const best = usable[0];
     if (best !== undefined) fits.push(best);
     else if (runnable[0] === undefined) {
-      const lacking = gpus.filter((each) => runnableCode(image, each).length === 0);
+      if (isServed(gpu)) continue;
+      const lacking = gpus.filter((each) => !isServed(each));
       return noCode(code, toolkit, gpu, lacking, gpus);
     } else ptxTooNew ??= tooNew(runnable[0], image, gpu, gpus, service);
   }
@@ -79,6 +83,15 @@ function runnableCode({ targets, toolkit }: ImageCode, { compute }: GpuView): re
     .sort(compareCodeFits);
 }
 
+/** The toolkit compiles code that the card runs, so the toolkit's libraries have some too. */
+function hasLibrariesFor({ compute }: GpuView, toolkit: string): boolean {
+  if (compute === null || isDroppedBy(toolkit, compute)) return false;
+  return gpuArchitectures.some((built) => {
+    const target = { kind: "sass", compute: built.compute, suffix: "" } as const;
+    return targetRunsOn(target, compute) && toolkitCompiles({ minor: minorOf(toolkit) }, target) === true;
+  });
+}
+
 const kinds = { a: "specific", f: "family", "": "sass" } as const satisfies Record<
   GpuTarget["suffix"],
   CodeFit["kind"]
@@ -100,9 +113,12 @@ function noCode(
     );
   }
   const number = formatComputeCapability(compute);
+  const card = `${label}, compute capability ${number}`;
   const why = isDroppedBy(toolkit, compute)
-    ? `is of CUDA ${toolkit}, which has dropped ${label}, compute capability ${number}`
-    : `has ${has}, none of which runs on ${label}, compute capability ${number}`;
+    ? `is of CUDA ${toolkit}, which has dropped ${card}`
+    : code.length === 0
+      ? `is of CUDA ${toolkit}, whose libraries have no code for ${card}`
+      : `has ${has}, none of which runs on ${card}`;
   const cures = [addCodes(toolkit, lacking), ...hideGpus(lacking, gpus)];
   return { ...misfit("NO_GPU_CODE", why, cures), short: `no code for compute capability ${number}` };
 }

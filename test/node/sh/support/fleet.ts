@@ -45,6 +45,8 @@ export const requirements: Readonly<Record<string, CudaRequirement | null>> = {
   "13.9": cuda("13.9", ["sm_70", "sm_75", "compute_90"], {
     driver: { mode: "host", minimum: "580.65.06" },
   }),
+  // Without GPU code of its own.
+  "12.4n": cuda("12.4.1", []),
   "12.2b": cuda("12.2.2", ["sm_75", "sm_80", "sm_86"], {
     driver: { mode: "bundled", version: "535.183.06" },
   }),

@@ -74,6 +74,32 @@ describe("GPU code rule, a card that the toolkit's major has dropped", () => {
   });
 });
 
+describe("GPU code rule, an image without code of its own", () => {
+  it.each([
+    ["9.0", "12.8.1", ""],
+    ["8.9", "11.4.3", ""],
+    ["10.3", "12.8.1", ""],
+    // The libraries of the toolkit are older than the card, or have dropped the card.
+    ["12.0", "12.4.1", "NO_GPU_CODE"],
+    ["7.0", "13.0.2", "NO_GPU_CODE"],
+    // Tegra shares no machine code with desktop.
+    ["8.7", "11.2.2", "NO_GPU_CODE"],
+  ])("%s, toolkit %s: %s", (compute, toolkit, expected) => {
+    expect(on(compute, [], toolkit)).toBe(expected);
+  });
+
+  it("still needs the driver of its toolkit, and is told apart from code that does not run", () => {
+    expect(on("9.0", [], "12.8.1", "470.82.01", "11.4")).toBe("DRIVER_TOO_OLD");
+    const verdict = checkFit(
+      gpuImage(cuda("12.4.1", [])),
+      gpuHost([gpu({ compute: "12.0" })], "580.95.05", "13.0"),
+    );
+    expect(verdict).toMatchObject({
+      message: expect.stringContaining("is of CUDA 12.4.1, whose libraries have no code for GPU 0"),
+    });
+  });
+});
+
 describe("GPU code rule, PTX", () => {
   it("runs on anything newer when the driver knows the toolkit", () => {
     expect(on("9.0", ["compute_80"])).toBe("compute_80 ptx 10");
