@@ -16,7 +16,15 @@ import { codeRegions } from "./cpu/regions.ts";
 import { startCodeOf } from "./cpu/start-code.ts";
 import { readX86Code, type X86Code } from "./cpu/x86-code.ts";
 import { readDynamic } from "./elf/dynamic.ts";
-import { codeSegments, type Elf, elfMachine, elfType, isGpuMachine, readElf } from "./elf/elf.ts";
+import {
+  codeSegments,
+  type Elf,
+  elfMachine,
+  elfType,
+  isGpuMachine,
+  offsetOfAddress,
+  readElf,
+} from "./elf/elf.ts";
 import { hiddenPayloads } from "./elf/hidden-payloads.ts";
 import { forwardBranches, readGnuNotes, readNotes } from "./elf/notes.ts";
 import {
@@ -174,8 +182,9 @@ async function decodeCode(
   functions: ReturnType<typeof readFunctionRanges>,
 ): Promise<X86Code | null> {
   const regions = () => codeRegions(elf, functions);
-  if (elf.machine === elfMachine.x86_64) return readX86Code(source, regions(), 64, codeSegments(elf));
-  if (elf.machine === elfMachine.x86) return readX86Code(source, regions(), 32, codeSegments(elf));
+  const begin = offsetOfAddress(elf, elf.entry);
+  if (elf.machine === elfMachine.x86_64) return readX86Code(source, regions(), 64, codeSegments(elf), begin);
+  if (elf.machine === elfMachine.x86) return readX86Code(source, regions(), 32, codeSegments(elf), begin);
   if (elf.machine !== elfMachine.aarch64) return null;
   return { code: await readArm64Code(source, regions()), asksIn: [] };
 }

@@ -32,7 +32,7 @@ function startsOf(source: ByteSource, elf: Elf, reader: FunctionReader): readonl
     const name = isImport || address === 0 ? "" : names.text(nameAt);
     if (loadCalls.test(name)) modules.push({ name, address });
   }
-  const main = mainOf(u64(source.read(24, 8), 0), reader);
+  const main = mainOf(elf.entry, reader);
   return [...constructors, ...(main === null ? [] : [{ name: "main", address: main }]), ...modules].slice(
     0,
     maxStarts,

@@ -22,10 +22,12 @@ export function readX86Code(
   regions: Iterable<CodeRegion>,
   bits: 32 | 64,
   segments: readonly ElfSegment[],
+  begin: number | null = null,
 ): Promise<X86Code> {
   return withWindowAsync(async (buffer) => {
     const jumps = createJumps(source.size, segments);
     const sweep = createSweep(bits, jumps);
+    if (begin !== null) jumps.jump(begin, begin);
     try {
       for (const region of regions) {
         for (let at = 0; at < region.size; ) {
@@ -85,8 +87,11 @@ function createDecoding(bits: 32 | 64, { first, starts }: Jumps) {
       decoder = new Decoder(bits, bytes, DecoderOptions.None);
       reached = 0;
     },
-    /** Returns the end of the last instruction. Codes that `counts` had not seen go into `touched`. */
-    decode(from: number, to: number, counts: Uint32Array, touched: number[] | null): number {
+    /**
+     * Returns the end of the last instruction. Codes that `counts` had not seen go into `touched`. With `isCode` false the instructions are
+     * not marked, and all bytes are passed over at the first that is no instruction.
+     */
+    decode(from: number, to: number, counts: Uint32Array, touched: number[] | null, isCode = true): number {
       let features = 0;
       let forms = 0;
       let watch = false;
@@ -96,7 +101,7 @@ function createDecoding(bits: 32 | 64, { first, starts }: Jumps) {
       let jumps = 0;
       while (decoder !== null && position < to) {
         const place = shift + position;
-        starts[place >>> 3] = (starts[place >>> 3] ?? 0) | (1 << (place & 7));
+        if (isCode) starts[place >>> 3] = (starts[place >>> 3] ?? 0) | (1 << (place & 7));
         turn = (turn + 1) & (historyLength - 1);
         const instruction = instructions[turn] as Instruction;
         decoder.decodeOut(instruction);
@@ -105,6 +110,11 @@ function createDecoding(bits: 32 | 64, { first, starts }: Jumps) {
         if (count === 0) known.learn(code, instruction);
         if (count === 0) touched?.push(code);
         counts[code] = count + 1;
+        if (code === Code.INVALID && !isCode) {
+          decoder.position = to;
+          position = to;
+          break;
+        }
         position = decoder.position;
         const form = counted[code] ?? 0;
         features |= form;
@@ -125,6 +135,11 @@ function createDecoding(bits: 32 | 64, { first, starts }: Jumps) {
       told.forms = forms;
       told.jumps = jumps;
       return position;
+    },
+    /** Takes the marks of instructions away: what a jump leads to counts for itself. */
+    unmark(from: number, to: number) {
+      for (let place = shift + from; place < shift + to; place++)
+        starts[place >>> 3] = (starts[place >>> 3] ?? 0) & ~(1 << (place & 7));
     },
     free() {
       decoder?.free();
@@ -177,10 +192,11 @@ function createSweep(bits: 32 | 64, jumps: Jumps) {
     countBlock(offset: number, size: number, place: Exclude<RegionKind, "function">): number {
       if (length === 0) return size;
       const to = Math.min(reach(offset - start + size), offset - start + blockBytes[place]);
-      const end = decoding.decode(offset - start, to, block, touched);
+      const end = decoding.decode(offset - start, to, block, touched, place !== "constants");
       const isCode = invalid(block) === 0;
       const counts = countsFor(place, isCode);
       if (counts === sure) lead(offset);
+      else if (place === "gap") decoding.unmark(offset - start, end);
       for (const code of touched.splice(0)) {
         if (counts !== null) counts[code] = (counts[code] ?? 0) + (block[code] ?? 0);
         block[code] = 0;

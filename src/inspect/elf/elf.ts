@@ -18,6 +18,8 @@ export interface Elf {
   readonly version: number;
   readonly sections: readonly ElfSection[];
   readonly segments: readonly ElfSegment[];
+  /** The address at which a program begins; 0 for none. */
+  readonly entry: number;
   /** The places of the header, of the table of segments and of the table of sections. */
   readonly tables: readonly { readonly offset: number; readonly size: number }[];
   /** Claims of the headers that are false. Empty for a whole file. */
@@ -108,7 +110,7 @@ export function readElf(source: ByteSource): Elf | null {
   if (head.length < (bits === 64 ? 64 : 52)) damage.push("the ELF header is cut off");
   else if (head[4] !== 1 && head[4] !== 2) damage.push(`unknown ELF class ${head[4]}`);
   else if (head[5] !== 1) damage.push("an ELF file of big-endian byte order");
-  if (damage.length > 0) return { ...frame, sections: [], segments: [], tables: [], damage };
+  if (damage.length > 0) return { ...frame, sections: [], segments: [], entry: 0, tables: [], damage };
   const sections = readSections(source, head, bits, damage);
   const segments = readSegments(source, head, bits, damage);
   const [wide, at] = bits === 64 ? ([u64, 8] as const) : ([u32, 4] as const);
@@ -116,6 +118,7 @@ export function readElf(source: ByteSource): Elf | null {
     ...frame,
     sections,
     segments,
+    entry: wide(head, 24),
     tables: [
       { offset: 0, size: bits === 64 ? 64 : 52 },
       { offset: wide(head, 24 + at), size: segments.length * u16(head, bits === 64 ? 54 : 42) },

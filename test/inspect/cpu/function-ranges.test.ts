@@ -36,6 +36,7 @@ function rangesOf(count: number, functionAt: (index: number) => readonly [addres
     sections: [section],
     tables: [],
     segments: [],
+    entry: 0,
     damage: [],
   };
   return readFunctionRanges(memorySource(bytes), elf);

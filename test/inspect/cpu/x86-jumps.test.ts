@@ -43,7 +43,7 @@ async function inspect(file: string) {
 }
 
 /** Without the C library, whose code chooses AVX2. */
-const alone = ["-nostdlib", "-Wl,--defsym=_start=begin"];
+const alone = ["-nostdlib", "-Wl,--defsym=_start=begin", "-Wl,-z,noseparate-code"];
 const begin = ".text\n.globl begin\nbegin: call main\nmov %eax, %edi\nmov $60, %eax\nsyscall\n";
 const runOn = (model: string, file: string) => spawnSync("qemu-x86_64", ["-cpu", model, file]);
 
@@ -66,6 +66,14 @@ describe(
       [
         "behind the end of a function, in the next one",
         `${main("jmp cut")}.type cut, @function\ncut: .byte 0xb8, 1, 2\n.size cut, . - cut\n.type next, @function\nnext: .byte 0x48, 0xb8\nvpaddd %ymm0, %ymm1, %ymm2\nxor %eax, %eax\nret\nnop\nret\n.size next, . - next\n`,
+      ],
+      [
+        "beside a byte that is no instruction",
+        `${main("jmp far\nback:")}.byte 0x06\nfar: vpaddd %ymm0, %ymm1, %ymm2\njmp back\n`,
+      ],
+      [
+        "in constants beside a byte that is no instruction",
+        `${main("jmp far\nback:")}.section .rodata, "a", @progbits\n.byte 0x06\nfar: vpaddd %ymm0, %ymm1, %ymm2\njmp back\n`,
       ],
       [
         "in a section that is named as one without code",

@@ -80,7 +80,7 @@ function factsOf(bytes: Buffer): Pick<Given, "elf" | "ranges"> {
   const section = { ...whole, name: ".eh_frame", link: 0 };
   const alone: Elf = {
     ...{ bits: 64, machine: 62, type: 3, osAbi: 0, abiVersion: 0, flags: 0, version: 1 },
-    ...{ sections: [section], segments: [whole], tables: [], damage: [] },
+    ...{ sections: [section], segments: [whole], entry: 0, tables: [], damage: [] },
   };
   const elf = readElf(memorySource(bytes)) ?? alone;
   return { elf, ranges: readFunctionRanges(memorySource(bytes), elf) };
