@@ -7,6 +7,7 @@ import { collectEvidence } from "./code-evidence.ts";
 import { type CpuCode, createFeatureTally, withoutLinks } from "./cpu-code.ts";
 import { blockBytes, type CodeRegion, type Place, type RegionKind } from "./regions.ts";
 import { allForms, counters, formBits, jumpForms, known } from "./x86-codes.ts";
+import { rawDecoder } from "./x86-raw.ts";
 import { createJumps, displacement, type Jumps, longest } from "./x86-jumps.ts";
 import { createHistory, historyLength, isSwap, lastExamined, movePart, olderFormOf } from "./x86-pairs.ts";
 
@@ -71,6 +72,7 @@ function createDecoding(bits: 32 | 64, { first, starts }: Jumps) {
   const { instructions, parts } = history;
   const told: Told = { asks: false, features: 0, forms: 0, jumps: 0 };
   let decoder: Decoder | null = null;
+  let raw: ReturnType<typeof rawDecoder> | null = null;
   /** The place of the decoder: most regions begin where the last one ends. */
   let reached = 0;
   let window: Uint8Array = new Uint8Array();
@@ -85,6 +87,7 @@ function createDecoding(bits: 32 | 64, { first, starts }: Jumps) {
       window = bytes;
       shift = offset - first;
       decoder = new Decoder(bits, bytes, DecoderOptions.None);
+      raw = rawDecoder(decoder, instructions);
       reached = 0;
     },
     /**
@@ -99,23 +102,22 @@ function createDecoding(bits: 32 | 64, { first, starts }: Jumps) {
       let turn = history.turn;
       if (decoder !== null && reached !== from) decoder.position = from;
       let jumps = 0;
-      while (decoder !== null && position < to) {
+      while (raw !== null && position < to) {
         const place = shift + position;
         if (isCode) starts[place >>> 3] = (starts[place >>> 3] ?? 0) | (1 << (place & 7));
         turn = (turn + 1) & (historyLength - 1);
-        const instruction = instructions[turn] as Instruction;
-        decoder.decodeOut(instruction);
-        const code = instruction.code;
+        raw.decode(turn);
+        const code = raw.code(turn);
         const count = counts[code] ?? 0;
-        if (count === 0) known.learn(code, instruction);
+        if (count === 0) known.learn(code, instructions[turn] as Instruction);
         if (count === 0) touched?.push(code);
         counts[code] = count + 1;
+        position += raw.length(turn);
         if (code === Code.INVALID && !isCode) {
-          decoder.position = to;
           position = to;
+          if (decoder !== null) decoder.position = to;
           break;
         }
-        position = decoder.position;
         const form = counted[code] ?? 0;
         features |= form;
         if ((form & jumpForms) !== 0) targets[jumps++] = position + displacement(window, position, form);
