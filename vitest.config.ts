@@ -14,7 +14,7 @@ const longUnit = [
   "test/inspect/amd/code-object.agrees.test.ts",
   "test/inspect/cpu/cpu-need.wild.test.ts",
   "test/inspect/nvidia/cubin.agrees.test.ts",
-  "test/inspect/nvidia/helper-code.test.ts",
+  "test/inspect/measured-requirement.helper-code.test.ts",
   "test/inspect/image/archive-budget.test.ts",
   "test/lock/update-lock.test.ts",
   "test/node/launch/served-devices.agrees.test.ts",
