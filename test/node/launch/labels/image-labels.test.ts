@@ -1,5 +1,9 @@
 import { expect, test } from "vitest";
-import { createLabeller, presentLabels, questionKeys } from "../../../../src/node/launch/labels/image-labels.ts";
+import {
+  createLabeller,
+  presentLabels,
+  questionKeys,
+} from "../../../../src/node/launch/labels/image-labels.ts";
 import { cpuHost } from "../../../resolve/support/hosts.ts";
 import { image, lockOf } from "../../../resolve/support/locks.ts";
 

@@ -110,9 +110,12 @@ describe("an app of Marathon", () => {
     expect(output).toMatchObject({ documents: [{ id }] });
   });
 
-  it.each(["", "/", "My_App", "a//b", "../../a", "-a", "a/", "ü"])("is given no other name than %j", (name) => {
-    expect(refusal(marathon, { ...onCpus, task: "service", name })).toMatch(/name an app/);
-  });
+  it.each(["", "/", "My_App", "a//b", "../../a", "-a", "a/", "ü"])(
+    "is given no other name than %j",
+    (name) => {
+      expect(refusal(marathon, { ...onCpus, task: "service", name })).toMatch(/name an app/);
+    },
+  );
 });
 
 describe("a job of Chronos", () => {
