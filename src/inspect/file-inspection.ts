@@ -92,8 +92,8 @@ export function mayHideGpuCode(
 export const headBytes = 4096;
 
 /**
- * So many unread bytes may hold code, and are reported. A stripped library of one function by gcc 12 has 580 in xz. Signatures and other
- * additions at the end of a file have fewer.
+ * So many unread bytes may hold code, and are reported. A stripped library of one function by gcc 12 has 580 in xz. Comments and padding
+ * of zips have fewer.
  */
 export const holdsCodeFrom = 512;
 

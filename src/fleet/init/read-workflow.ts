@@ -101,7 +101,7 @@ async function jobBuilds(
   const builds = await stepsBuilds(own, steps, place, reading);
   if (builds.length > 0 && own.runner.length === 0 && own.runsOn !== "")
     reading.notes.push(
-      `job ${name}: runs-on ${own.runsOn} is not known before a run, so the matrix has no runner for it`,
+      `job ${name}: the matrix has no runner for runs-on ${own.runsOn}, which is a group or is not known before a run`,
     );
   return builds;
 }
@@ -131,18 +131,24 @@ async function calledBuilds(
   return await workflowBuilds(data, { ...reading, inputs, caller: `${caller} `, depth: reading.depth + 1 });
 }
 
+/** No `runner` for what a run alone knows, and for a group of runners, which no label stands for. */
 export function runnerOf(runsOn: unknown, contexts: Contexts): Omit<Job, "name"> {
   const value = settled(runsOn, contexts);
-  const labels = typeof value === "object" && value !== null && "labels" in value ? value.labels : value;
-  const all = (Array.isArray(labels) ? labels : [labels ?? ""]).map((each) => {
-    if (typeof each === "symbol") return { known: "", written: each.description };
-    const known = typeof each === "object" ? JSON.stringify(each) : String(each);
-    return { known, written: known };
-  });
+  const isGroup = typeof value === "object" && value !== null && !Array.isArray(value);
+  const { group, labels = [] } = isGroup ? fieldsOf(value) : { group: undefined, labels: value };
+  const all = listOf(Array.isArray(labels) ? labels : [labels ?? ""]).map((each) =>
+    typeof each === "symbol"
+      ? { known: "", written: each.description }
+      : { known: String(each), written: String(each) },
+  );
+  const isKnown = group === undefined && all.every(({ known }) => known !== "");
   return {
     platform: runnerPlatform(all.map(({ known }) => known)),
-    runsOn: all.map(({ written }) => written).join(", "),
-    runner: all.some(({ known }) => known === "") ? [] : all.map(({ known }) => known),
+    runsOn: [
+      ...(group === undefined ? [] : [`group ${String(group)}`]),
+      ...all.map(({ written }) => written),
+    ].join(", "),
+    runner: isKnown ? all.map(({ known }) => known) : [],
   };
 }
 

@@ -1,7 +1,7 @@
 /** Finds bytes that a program may unpack when it runs: nobody has read their code. */
 
 import { type ByteSource, withoutZeros } from "../byte-source.ts";
-import { headBytes, holdsCodeFrom } from "../file-inspection.ts";
+import { headBytes } from "../file-inspection.ts";
 import { readZip } from "../image/zip.ts";
 import { type Elf, sectionType } from "./elf.ts";
 
@@ -14,18 +14,13 @@ export function hiddenPayloads(source: ByteSource, elf: Elf): readonly string[] 
   if (elf.damage.length > 0) return hidden;
   // Section names without a dot are an application's own (System V ABI, "Special Sections"): PyInstaller writes `pydata`.
   for (const { name, type, flags, size } of elf.sections)
-    if (
-      type === sectionType.program &&
-      (flags & loaded) === 0 &&
-      !name.startsWith(".") &&
-      size >= holdsCodeFrom
-    )
+    if (type === sectionType.program && (flags & loaded) === 0 && !name.startsWith(".") && size > 0)
       hidden.push(`${size} bytes in section ${name}, which is not loaded`);
   const end = endOf(elf);
-  if (source.size - end < holdsCodeFrom) return hidden;
+  if (source.size <= end) return hidden;
   const size = withoutZeros(source, end, startOfZip(source, end));
-  if (size >= holdsCodeFrom)
-    hidden.push(`${size} bytes behind the program, which it may unpack when it runs`);
+  // However few: none of 6,400 programs of Debian, PyPI and npm has a byte there.
+  if (size > 0) hidden.push(`${size} bytes behind the program, which it may unpack when it runs`);
   return hidden;
 }
 

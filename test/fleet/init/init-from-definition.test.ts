@@ -351,7 +351,15 @@ jobs:
     );
     expect([none.matrix.includes("runner"), none.notes.join()]).toEqual([
       false,
-      expect.stringContaining("runs-on ${{ inputs.on }} is not known before a run"),
+      expect.stringContaining("no runner for runs-on ${{ inputs.on }}, which is a group or is not known"),
+    ]);
+    const group = await taken(
+      { "w.yml": built("runs-on: { group: big, labels: [linux-x64-16] }"), Dockerfile: dockerfile },
+      "w.yml",
+    );
+    expect([group.matrix.includes("runner"), group.notes.join()]).toEqual([
+      false,
+      expect.stringContaining("no runner for runs-on group big, linux-x64-16, which is a group"),
     ]);
   });
 
