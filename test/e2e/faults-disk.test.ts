@@ -1,7 +1,7 @@
-/** The engine's own disk is full: some cells of a fleet fit, the others do not. */
+/** A disk is full: the engine's, so that some cells of a fleet fit and the others do not, or that of the project. */
 
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, inject, it } from "vitest";
@@ -79,5 +79,46 @@ describe("A small disk", needs(reason), () => {
     for (const [cell, image] of Object.entries(lock?.images ?? {})) {
       expect(project.lock().images[cell]).toEqual(image);
     }
+  });
+
+  it("of the project that is full at each write of a build: named, no lie, and with more room the next run ends it", async ({
+    skip,
+  }) => {
+    if (!stack.available) return;
+    const name = `full${process.pid}`;
+    const env: NodeJS.ProcessEnv = { ...process.env, ...stack.engineEnv };
+    const project = createProject({ registry: `${stack.registry}/disk`, name, env });
+    undo.push(project.remove);
+    const disk = project.folder;
+    try {
+      execFileSync("mount", ["-t", "tmpfs", "-o", "size=2m", "imgmatch", disk], { stdio: "ignore" });
+    } catch {
+      return skip("no disk can be mounted here (a container needs --privileged)");
+    }
+    undo.push(() => execFileSync("umount", ["--lazy", disk]));
+    project.write("templates/app.Dockerfile.hbs", "FROM {{base}}\nCOPY content /{{part}}\n");
+    project.write("templates/content", "hello\n");
+    project.matrix(`base: scratch\naxes:\n  march: [${march}]\n  part: [one, two]`);
+    // What a build writes outside its project is on the same disk.
+    const own = ["tmp", "cache"].map((each) => join(disk, each));
+    [env.TMPDIR, env.XDG_CACHE_HOME] = own;
+
+    let failed = 0;
+    for (let pages = 0; ; pages += Math.max(1, pages >> 2)) {
+      for (const each of [...own, join(disk, "filler"), join(disk, "images")])
+        rmSync(each, { recursive: true, force: true });
+      for (const each of own) mkdirSync(each);
+      const free = Number(execFileSync("stat", ["-f", "-c", "%a", disk], { encoding: "utf8" }));
+      writeFileSync(join(disk, "filler"), Buffer.alloc(Math.max(0, free - pages) * 4096));
+      const { status, stderr } = await project.run("build", "--push", "--concurrency", "1");
+      await expectTruth(project, stack.registry);
+      if (status === 0) break;
+      failed++;
+      expect(stderr, `${pages} pages`).toMatch(/no space left on device/i);
+      expect(stderr, `${pages} pages`).not.toContain("a bug in imgmatch");
+    }
+    expect(failed).toBeGreaterThan(2);
+    rmSync(join(disk, "filler"));
+    await expectCompletion(project, stack.registry, 2);
   });
 });

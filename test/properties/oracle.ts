@@ -523,7 +523,8 @@ export function askOracleForBest(lock: Lock, host: HostFacts): string | null {
                 : "1 own",
         )
         .sort()
-        .at(-1) ?? "",
+        // An image that has no code of its own comes after all that have.
+        .at(-1) ?? "9 no code",
   );
   keepLowest(({ answer }) => String(["native", "minor", "forward"].indexOf(answer.tier)));
   keepLowest(({ image }) =>
