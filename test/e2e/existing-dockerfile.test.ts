@@ -26,8 +26,7 @@ import { workshopOf } from "./support/workshop.ts";
 
 const stack = inject("stack");
 const kept = join(root, ".imgmatch/e2e/sources");
-/** One more of them takes half a minute. */
-const marches = ["x86-64-v2", "x86-64-v3", ...(isLong ? ["haswell"] : [])];
+const marches = ["x86-64-v2", "x86-64-v3", "haswell"];
 
 interface Source {
   readonly name: string;
@@ -37,8 +36,6 @@ interface Source {
   readonly fetch: (to: string) => void;
   readonly run: readonly string[];
   readonly says: RegExp;
-  /** Three builds of some minutes: CI has time for one project. */
-  readonly isLong?: boolean;
 }
 
 /** A C++ program by the distribution's archive, and a Python package with compiled parts by pip: each has a Dockerfile of its authors. */
@@ -63,7 +60,6 @@ const sources: readonly Source[] = [
     fetch: () => pip(["--no-deps", "--no-binary", "pocketsphinx", "pocketsphinx==5.0.4"], kept),
     run: ["python3", "-c", "import pocketsphinx; print(pocketsphinx.Decoder().get_logmath())"],
     says: /LogMath/,
-    isLong: true,
   },
 ];
 
@@ -176,7 +172,7 @@ describe("A project's own Dockerfile becomes a fleet", needs(unavailable), () =>
   });
 
   describe.each(sources)("$name", (source) => {
-    const tooLong = source.isLong && !isLong ? "three builds of minutes (IMGMATCH_LONG=1)" : null;
+    const tooLong = !isLong ? "builds of minutes (IMGMATCH_LONG=1)" : null;
     const why = unavailable ?? tooLong ?? whyNot(source);
 
     it("by its argument lines alone, built for several marches and run", {
@@ -226,7 +222,7 @@ describe("A project's own Dockerfile becomes a fleet", needs(unavailable), () =>
       const unused = (cell: string) => lock.images[cell]?.measured?.cpu.unused ?? [];
       expect(lock.images["x86-64-v3"]?.measured).toBeDefined();
       expect(unused("x86-64-v3")).not.toContain("avx");
-      if (isLong) expect(unused("haswell")).not.toContain("avx");
+      expect(unused("haswell")).not.toContain("avx");
       for (const cell of marches) {
         const reference = `${lock.repository}@${lock.images[cell]?.digest}`;
         const ran = await capture(["docker", "run", "--rm", "--network", "none", reference, ...source.run], {

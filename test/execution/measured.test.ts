@@ -146,15 +146,23 @@ describe("x86-64", needs(whyNoX86), () => {
     const hasCxx = whyNoCompiler("g++", "apt-get install g++") === null;
     const large = `${largeProgram()}int main(void) { return work(); }\n`;
     for (const each of await Promise.all(
-      (await accepted("gcc", "amd64")).flatMap((march) => {
+      (await accepted("gcc", "amd64")).flatMap((march, index) => {
+        // The programs that use each feature are for all marches. The larger ones are for a third, and for all with IMGMATCH_LONG.
+        const isFew = index % 3 !== 0 && process.env.IMGMATCH_LONG === undefined;
         const options = ["-O3", "-fno-math-errno", ...compilerFlags(march)];
         const used = march.features.filter((feature) => instructions[feature] !== undefined);
         return [
-          compile(`large-${march.name}`, "c", large, options).then((file) => measure("large", file, march)),
           compile(`uses-${march.name}`, "c", programFor(used), options).then((file) =>
             measure("uses", file, march),
           ),
-          ...(hasCxx
+          ...(isFew
+            ? []
+            : [
+                compile(`large-${march.name}`, "c", large, options).then((file) =>
+                  measure("large", file, march),
+                ),
+              ]),
+          ...(hasCxx && !isFew
             ? [
                 compile(`demo-${march.name}`, "c++", demo, ["-std=c++17", ...options]).then((file) =>
                   measure("demo", file, march),
@@ -250,8 +258,8 @@ describe("x86-64", needs(whyNoX86), () => {
     console.info(
       `${programs.length} programs, ${dropped.length} of which the emulator runs: with ${off} features off that are not in them they ran, with one of ${without.length} off that is they ended; it refuses ${[...enforced].sort().join(" ")}`,
     );
-    expect(programs.length).toBeGreaterThan(60);
-    expect(dropped.length).toBeGreaterThan(40);
+    expect(programs.length).toBeGreaterThan(40);
+    expect(dropped.length).toBeGreaterThan(20);
     expect(off).toBeGreaterThan(100);
     expect(without.length).toBeGreaterThan(100);
   });
