@@ -153,7 +153,7 @@ describe("A project's own Dockerfile becomes a fleet", needs(unavailable), () =>
         'docker run --rm "$(imgmatch resolve)"',
       ]),
     );
-    const printed = runSteps(steps, project, { ...env, PATH: `${bin}:${process.env.PATH}` });
+    const printed = runSteps(steps, project, { ...env, PATH: `${bin}:${process.env.PATH}` }, 200_000);
     for (const [index, { command, shown }] of steps.entries()) {
       // Docker's own, where this machine forwards no packets.
       const lines = (printed[index] ?? []).filter((line) => !line.startsWith("WARNING: IPv4 forwarding"));

@@ -22,7 +22,12 @@ export function stepsOf(block: string): readonly Step[] {
 }
 
 /** The lines that each command prints, on standard output and standard error together. */
-export function runSteps(steps: readonly Step[], cwd: string, env: NodeJS.ProcessEnv): readonly string[][] {
+export function runSteps(
+  steps: readonly Step[],
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+  timeout = 60_000,
+): readonly string[][] {
   const mark = "end of the output of a step";
   // `$?` of the next command is that of this one, as on a terminal.
   const script = steps
@@ -32,7 +37,7 @@ export function runSteps(steps: readonly Step[], cwd: string, env: NodeJS.Proces
     cwd,
     env,
     encoding: "utf8",
-    timeout: 60_000,
+    timeout,
   });
   if (ran.error) throw ran.error;
   return ran.stdout
