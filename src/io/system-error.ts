@@ -1,5 +1,6 @@
 /** Turns the system's errors into problems: a full disk is no bug of imgmatch. */
 
+import { tmpdir } from "node:os";
 import { faultOf, ImgmatchError } from "../errors.ts";
 import { isErrno } from "./files.ts";
 
@@ -11,9 +12,10 @@ export function systemProblem(error: unknown): ImgmatchError | null {
     const message = `${whose} may not open more files: ${faultOf(error)}`;
     return new ImgmatchError({ code: "TOO_MANY_FILES", message, fix: moreFiles }, { cause: error });
   }
+  if (!isErrno(error, "ENOSPC", "EDQUOT", "EROFS")) return null;
+  // Where an open file is written, the system names none: that is a temporary one.
   const path = error instanceof Error && "path" in error ? error.path : undefined;
-  const isOfWriting = isErrno(error, "ENOSPC", "EDQUOT", "EROFS");
-  return typeof path === "string" && isOfWriting ? writeFailed(path, error) : null;
+  return writeFailed(typeof path === "string" ? path : tmpdir(), error);
 }
 
 interface Reason {
