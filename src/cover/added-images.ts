@@ -3,7 +3,7 @@
 import {
   answerOfSide,
   type CpuRequirement,
-  hasGpuCode,
+  needsGpus,
   releaseOf,
   sideKeys,
   sidesOf,
@@ -81,7 +81,7 @@ function combinations(images: readonly LockedImage[], wanted: Axes): readonly Ax
   const cpuOnly = accel === none;
   const gpu = !cpuOnly && (accel !== undefined || wanted.compute !== undefined);
   const alike = images.filter(({ requires }) =>
-    cpuOnly ? !hasGpuCode(requires) : !gpu || hasGpuCode(requires),
+    cpuOnly ? !needsGpus(requires) : !gpu || needsGpus(requires),
   );
   const base = (alike.length > 0 ? alike : images).map(({ axes }) => axes);
   const all = (base.length > 0 ? base : [{}]).map((axes) => ({

@@ -1,7 +1,7 @@
 /** Lists the cells that a matrix could have, also with values of host classes, and ranks them for each class. */
 
 import type { HostFacts } from "../host/facts.ts";
-import { type GpuVendor, gpuVendors, hasGpuCode } from "../lock/requirement.ts";
+import { type GpuVendor, gpuVendors, needsGpus } from "../lock/requirement.ts";
 import type { Cell, CellValues } from "../fleet/cells/cell.ts";
 import { computesBeside, isExcluded } from "../fleet/cells/expand.ts";
 import { makeCell } from "../fleet/cells/make-cell.ts";
@@ -136,7 +136,7 @@ export function demandsOf(
     const each = rank(facts).ranked.map(({ cell, image, fit }) => {
       const match = { cpu: cpuDistance(image), gpu: worstCode(fit), tier: fit.tier };
       // A CPU image leaves the GPUs unused.
-      const unusedGpus = hasGpus && !hasGpuCode(image.requires);
+      const unusedGpus = hasGpus && !needsGpus(image.requires);
       return {
         number: numbers.get(cell) ?? 0,
         native: unusedGpus ? false : isNative(match),

@@ -113,9 +113,14 @@ export function vendorsOf(requires: GpuSides): readonly GpuVendor[] {
   return sidesOf(requires).map(({ vendor }) => vendor);
 }
 
-/** True if an image has GPU code of a vendor that imgmatch judges. */
-export function hasGpuCode(requires: GpuSides): boolean {
+/** True if an image needs GPUs of a vendor that imgmatch judges. */
+export function needsGpus(requires: GpuSides): boolean {
   return vendorsOf(requires).length > 0;
+}
+
+/** True if an image needs GPUs and claims to have no GPU code of its own. Only a look at the image's files shows whether it has some. */
+export function claimsNoCode(requires: GpuSides): boolean {
+  return sidesOf(requires).some(({ needs }) => needs.code.length === 0);
 }
 
 /** The GPU side of an image that has none. */

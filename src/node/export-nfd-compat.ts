@@ -11,7 +11,7 @@
 import { selectImages } from "../fleet/cells/select.ts";
 import { type FleetChoice, lockFileOf } from "../fleet/open/fleet-choice.ts";
 import { parseVersion } from "../hardware/driver-version.ts";
-import { type GpuVendor, hasGpuCode, vendorsOf } from "../lock/requirement.ts";
+import { type GpuVendor, needsGpus, vendorsOf } from "../lock/requirement.ts";
 import { sortedEntries } from "../io/collections.ts";
 import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import { alternativesOf } from "../lock/alternatives.ts";
@@ -97,7 +97,7 @@ function specOf(lock: Lock, cell: string, image: LockedImage): Json | null {
   const { requires } = image;
   const serves = servedDevices({ ...lock, images: { [cell]: image } }).get(cell);
   if (serves === undefined || vendorsOf(requires).some((vendor) => !isLabelled[vendor])) return null;
-  const gpus = hasGpuCode(requires) ? gpuNeeds(serves) : [{}];
+  const gpus = needsGpus(requires) ? gpuNeeds(serves) : [{}];
   const matchAny = cpuNeeds(image).flatMap((cpu) =>
     gpus.map((gpu) => ({
       matchFeatures: [{ feature: "local.label", matchExpressions: prefixed({ ...cpu, ...gpu }) }],

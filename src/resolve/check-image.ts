@@ -3,7 +3,7 @@
 import { groupBy } from "../io/collections.ts";
 import { count } from "../io/table.ts";
 import { noDigest } from "../oci/digest.ts";
-import { type GpuVendor, hasGpuCode, type Requirement } from "../lock/requirement.ts";
+import { type GpuVendor, needsGpus, type Requirement } from "../lock/requirement.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { LockedImage } from "../lock/lock.ts";
 import { chosenNames } from "../lock/alternatives.ts";
@@ -38,7 +38,7 @@ export interface DescribedImage {
   readonly compiledFor?: readonly CompiledFor[];
   /** Needs that its files do not tell. */
   readonly undecided?: readonly string[];
-  /** Vendors of whose GPUs it needs one, without a side in `entry`: its files do not tell which driver, or which of their code is loaded. */
+  /** Vendors of GPUs that the image needs, without a side in `entry`: the files do not tell which driver is needed, or which code is loaded. */
   readonly undecidedGpus?: readonly UndecidedGpu[];
 }
 
@@ -170,7 +170,7 @@ function judged(image: ImageToFit, view: HostView, measured: string | null): Ima
   }
   const requires = neededRequirement(image);
   // The user has chosen a CPU image by its name: broken GPUs are no reason against it.
-  const options = { cpuOnly: !hasGpuCode(requires) };
+  const options = { cpuOnly: !needsGpus(requires) };
   const verdict = checkFitBy(askNow, image, view, options);
   const known = { unknown: [], requires, measured };
   if (!verdict.ok)

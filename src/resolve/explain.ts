@@ -1,6 +1,6 @@
 /** Explains an answer: why the winner won, and what would make each other image fit. */
 
-import { type GpuVendor, gpuVendors, hasGpuCode, noGpus } from "../lock/requirement.ts";
+import { type GpuVendor, gpuVendors, needsGpus, noGpus } from "../lock/requirement.ts";
 import type { HostFacts, HostProblem } from "../host/facts.ts";
 import { isLabelled } from "../host/host-problems.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
@@ -176,7 +176,7 @@ function explainBroken(lock: Lock, { broken }: HostView, rejected: readonly Reje
     .map(({ cell }) => cell);
   if (cells.length === 0) return [];
   const codes = [...new Set(broken.map(({ code }) => code))];
-  const cpu = cells.some((cell) => !hasGpuCode(lock.images[cell]?.requires ?? noGpus));
+  const cpu = cells.some((cell) => !needsGpus(lock.images[cell]?.requires ?? noGpus));
   return [
     `  ${countCells(cells)}`,
     `    HOST_BROKEN: ${codes.join(", ")}: see the host above`,
@@ -211,12 +211,12 @@ function explainGap(
 ): string[] {
   const [winner] = ranked;
   const gpus = usableGpus(view, vendorsIn(lock)).length > 0;
-  if (winner !== undefined && (!gpus || hasGpuCode(winner.image.requires))) return [];
+  if (winner !== undefined && (!gpus || needsGpus(winner.image.requires))) return [];
   // A wish of the user or a missing build is no gap of the fleet.
   const isChosen = rejected.some(
     ({ cell, misfits }) =>
       misfits.every(({ code }) => isChoice(code)) &&
-      (winner === undefined || hasGpuCode(lock.images[cell]?.requires ?? noGpus)),
+      (winner === undefined || needsGpus(lock.images[cell]?.requires ?? noGpus)),
   );
   if (isChosen) return [];
   const suggestion = view.broken.length > 0 ? null : suggestCell(view, lock);

@@ -1,6 +1,6 @@
 /** Finds the images that miss a host by the least, for a person who gets no image or the wrong kind. */
 
-import { hasGpuCode } from "../lock/requirement.ts";
+import { needsGpus } from "../lock/requirement.ts";
 import { ImgmatchError } from "../errors.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { remember } from "../io/collections.ts";
@@ -67,7 +67,7 @@ function withCures({ cell, image, misfits }: Miss, view: HostView, judge: FitOpt
 }
 
 function distanceOf(image: LockedImage, misfits: readonly Misfit[], options: FitOptions): SortKey {
-  const gpu = hasGpuCode(image.requires);
+  const gpu = needsGpus(image.requires);
   const unwanted = (options.cpuOnly === true && gpu) || (options.requireGpu === true && !gpu);
   return [unwanted ? 1 : 0, ...effortOf(misfits), image.tag];
 }

@@ -6,7 +6,7 @@
 import {
   answerOfSide,
   gpuVendors,
-  hasGpuCode,
+  needsGpus,
   releaseOf,
   sidesOf,
   vendorNames,
@@ -63,8 +63,8 @@ export const orderSteps = {
   gpu: {
     name: "GPU before CPU",
     of: "image",
-    key: ({ image }) => [hasGpuCode(image.requires) ? 0 : 1],
-    show: ({ image }) => (hasGpuCode(image.requires) ? "GPU code" : "no GPU code"),
+    key: ({ image }) => [needsGpus(image.requires) ? 0 : 1],
+    show: ({ image }) => (needsGpus(image.requires) ? "GPU code" : "no GPU code"),
   },
   vendor: {
     name: "NVIDIA before AMD",

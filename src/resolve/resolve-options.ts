@@ -1,6 +1,6 @@
 /** A user's wishes about an answer, and their form for the rules. */
 
-import { type GpuVendor, gpuVendors, hasGpuCode, vendorsOf } from "../lock/requirement.ts";
+import { type GpuVendor, gpuVendors, needsGpus, vendorsOf } from "../lock/requirement.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { existingCells, type FindCells } from "./find-cell.ts";
 import type { OrderStep } from "./order-steps.ts";
@@ -34,7 +34,7 @@ export function fitOptions(lock: Lock, options: ResolveImageOptions) {
   const pins = plainPins(options.pins ?? {});
   const candidates = Object.values(lock.images).filter(
     (image) =>
-      hasGpuCode(image.requires) && canBeHad(image, options.local) && checkPins(image.axes, pins) === null,
+      needsGpus(image.requires) && canBeHad(image, options.local) && checkPins(image.axes, pins) === null,
   );
   const vendors = new Set(candidates.flatMap(({ requires }) => vendorsOf(requires)));
   const gpuImages = gpuVendors.filter((vendor) => vendors.has(vendor));

@@ -5,7 +5,7 @@ import {
   type BySide,
   type GpuVendor,
   gpuVendors,
-  hasGpuCode,
+  needsGpus,
   noGpus,
   sidesOf,
   vendorsOf,
@@ -120,7 +120,7 @@ export function imagesOf<Named extends Pick<Rejection, "cell">>(
 
 /** The best image with GPU code, if one fits and comes later in the order. */
 function laterWithGpuCode(winner: Candidate, { ranked, order }: RankedImages): UnusedGpus["nearest"] {
-  const later = ranked.find(({ image }) => hasGpuCode(image.requires));
+  const later = ranked.find(({ image }) => needsGpus(image.requires));
   if (later === undefined) return null;
   const message = `fits, and comes later: ${explainOrder(order, winner, later)}`;
   return { cell: later.cell, code: null, message, fix: "ask for GPU code: --require-gpu" };

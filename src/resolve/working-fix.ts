@@ -1,6 +1,6 @@
 /** Tries a cure before it is offered: a driver must serve the image and drive its GPUs, and a new cell must not exist. */
 
-import { hasGpuCode } from "../lock/requirement.ts";
+import { needsGpus } from "../lock/requirement.ts";
 import type { LockedImage } from "../lock/lock.ts";
 import { canBeHad } from "./resolve-options.ts";
 import { sideOf } from "./rules/gpu-side.ts";
@@ -96,10 +96,10 @@ function wantsNone({ cuda, accel }: Readonly<Record<string, string>>): boolean {
 /** Another adopted image of the same kind. The hardware axes of adopted images are findings, so they are not compared. */
 function takeAdopted(cure: Cure, { image, host, trial, existing }: TrialOf): Cure {
   const withCode =
-    hasGpuCode(image.requires) && !(cure.remedy?.kind === "cell" && wantsNone(cure.remedy.axes));
+    needsGpus(image.requires) && !(cure.remedy?.kind === "cell" && wantsNone(cure.remedy.axes));
   const [cell] =
     existing?.(image.axes, Object.keys(changed)).find(
-      ([, other]) => hasGpuCode(other.requires) === withCode && trial(other, host).size === 0,
+      ([, other]) => needsGpus(other.requires) === withCode && trial(other, host).size === 0,
     ) ?? [];
   return cell === undefined
     ? cure

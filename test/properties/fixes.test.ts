@@ -10,7 +10,7 @@ import type { Lock, LockedImage } from "../../src/lock/lock.ts";
 import { existingCells } from "../../src/resolve/find-cell.ts";
 import { explainResolution } from "../../src/resolve/explain.ts";
 import { plainPins } from "../../src/resolve/pins.ts";
-import { hasGpuCode } from "../../src/lock/requirement.ts";
+import { needsGpus } from "../../src/lock/requirement.ts";
 import { viewHost } from "../../src/resolve/host-view.ts";
 import { findMisfits } from "../../src/resolve/check-fit.ts";
 import type { Remedy } from "../../src/resolve/verdict.ts";
@@ -201,7 +201,7 @@ describe("every fix that is offered", () => {
           if (march !== undefined) expect(there, fix).toBe(false);
           if (/add a cell with (cuda|accel)=none/.test(fix))
             for (const other of others)
-              if (!hasGpuCode(other.requires) && other.requires.accelerator === undefined)
+              if (!needsGpus(other.requires) && other.requires.accelerator === undefined)
                 expect([...codesOf(other, host)]).not.toEqual([]);
         }
       }),

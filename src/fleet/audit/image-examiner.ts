@@ -10,7 +10,7 @@ import {
 } from "../../inspect/audit/audit-image.ts";
 import { openFromRegistry } from "../../inspect/image/from-registry.ts";
 import type { LockedLocal } from "../../lock/lock.ts";
-import { type Measured, noGpus, sidesOf } from "../../lock/requirement.ts";
+import { claimsNoCode, type Measured, noGpus } from "../../lock/requirement.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../../oci/reference.ts";
 import type { BuildWatch, BuiltImage } from "../engines/engine.ts";
 import { builtImageOpener, type ImageHolder, type OpenerOptions } from "./open-built.ts";
@@ -37,7 +37,7 @@ export const unexamined: Examination = { measured: null, warnings: [] };
 
 /**
  * Throws `AUDIT_…` for what the matrix declares and the image's files show to be untrue. An image that cannot be opened is a warning, and
- * never a failure.
+ * a failure where the image claims to have no GPU code.
  */
 export type Examine = (subject: ExaminedImage, watch: BuildWatch) => Promise<Examination>;
 
@@ -63,13 +63,7 @@ export function imageExaminer(options: ExaminerOptions): Examine {
       const found = await audit(subject, watch).catch((error: unknown) => {
         watch.signal.throwIfAborted();
         const { warnings, measured } = notOpened(error);
-        // Only a look at its files shows that an image has no GPU code.
-        if (
-          sidesOf(options.declared(subject.cell)?.requires ?? noGpus).some(
-            ({ needs }) => needs.code.length === 0,
-          )
-        )
-          throwProblems(warnings);
+        if (claimsNoCode(options.declared(subject.cell)?.requires ?? noGpus)) throwProblems(warnings);
         return { warnings, measured };
       });
       if (!("lies" in found)) return found;

@@ -3,7 +3,7 @@
 import { ImgmatchError, type Place, type Problem, throwProblems } from "../../errors.ts";
 import { marchPlatform } from "../../hardware/cpu-marches.ts";
 import { remember } from "../../io/collections.ts";
-import { sidesOf } from "../../lock/requirement.ts";
+import { claimsNoCode } from "../../lock/requirement.ts";
 import type { AccelValue, Axis, AxisValue, ComputeValue, Exclusion, Matrix } from "../matrix/matrix.ts";
 import { mistake } from "../matrix/matrix-problems.ts";
 import { meets } from "../matrix/meets.ts";
@@ -78,13 +78,9 @@ function unusedExclusion({ match, at }: Exclusion): Problem {
   return { code: "MATRIX_EXCLUDE_UNUSED", message, fix: "correct the values or remove the rule", at };
 }
 
-/** A row without `compute` claims that its images have no GPU code. Only a look at their files shows that they have none. */
+/** Images of a row without `compute` are looked at, or the row is refused. */
 function unlooked({ measure, file }: Matrix, cells: readonly ExpandedCell[]): readonly Problem[] {
-  const claims = measure
-    ? undefined
-    : buildableCells(cells).find(({ requires }) =>
-        sidesOf(requires).some(({ needs }) => needs.code.length === 0),
-      );
+  const claims = measure ? undefined : buildableCells(cells).find(({ requires }) => claimsNoCode(requires));
   if (claims === undefined) return [];
   const message = `measure: false, and nobody sees whether the image of ${claims.id} has GPU code`;
   return [

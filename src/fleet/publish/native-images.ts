@@ -4,7 +4,7 @@
  * containerd from 2.1 on fetches every shown image of the platform. The other images are for `resolve`.
  */
 
-import { hasGpuCode } from "../../lock/requirement.ts";
+import { needsGpus } from "../../lock/requirement.ts";
 import { levelNeeded } from "../../hardware/cpu-levels.ts";
 import { findMarch, marchesRunning } from "../../hardware/cpu-marches.ts";
 import { compareVersions, parseVersion } from "../../hardware/driver-version.ts";
@@ -76,7 +76,7 @@ function nativeOf(
   if (/\/(amd64|arm64)\/./.test(platform)) return [];
   // Nobody judges the accelerator of some: no runtime is to take such an image by itself.
   const images = all.filter(
-    ({ image: { requires } }) => !hasGpuCode(requires) && requires.accelerator == null,
+    ({ image: { requires } }) => !needsGpus(requires) && requires.accelerator == null,
   );
   const plain = leastDemanding(images, platform, order);
   if (plain === null) return [{ platform, cell: null }];

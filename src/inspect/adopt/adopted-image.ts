@@ -8,7 +8,7 @@ import {
   type BySide,
   type GpuVendor,
   gpuVendors,
-  hasGpuCode,
+  needsGpus,
   type Measured,
   noGpus,
   type Requirement,
@@ -155,7 +155,7 @@ const axisOf: BySide<Readonly<Record<string, string>>> = {
 
 /** The accelerator axes that a matrix would have for it. An image with code of several vendors has one for each. */
 export function acceleratorOf(requires: Requirement): Readonly<Record<string, string>> {
-  if (!hasGpuCode(requires)) return { cuda: "none" };
+  if (!needsGpus(requires)) return { cuda: "none" };
   return merged(sidesOf(requires).map((side) => answerOfSide(axisOf, side)));
 }
 

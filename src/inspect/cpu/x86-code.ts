@@ -17,7 +17,11 @@ export interface X86Code {
   readonly asksIn: readonly Place[];
 }
 
-/** Lets other work run between windows, each of which takes about 30 ms. */
+/**
+ * Lets other work run between windows, each of which takes about 30 ms.
+ *
+ * @param begin the place in the file at which a program begins; null for a library
+ */
 export function readX86Code(
   source: ByteSource,
   regions: Iterable<CodeRegion>,

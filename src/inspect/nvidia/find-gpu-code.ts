@@ -26,7 +26,7 @@ const largestCubin = 64 * 2 ** 20;
 const maxCompressed = largestCubin / 4;
 /** zstd frames without GPU code that are tried in one file. */
 const maxFailures = 2000;
-/** Bytes to which compressed cubins of one file may always be decompressed. cuBLASLt 12.9 of 0.75 GB needs a gigabyte. */
+/** Bytes of compressed cubins of one file, and of their content, that may always be read. cuBLASLt 12.9 of 0.75 GB needs a gigabyte. */
 const freeDecompressed = 256 * 2 ** 20;
 const maxRatio = 4;
 
@@ -165,7 +165,9 @@ async function foundFrame(search: Search, at: number): Promise<number> {
       search.tally.complain([`only the first ${maxFailures} zstd frames were searched for GPU code`]);
     return at;
   }
+  if (isSpent(search)) return unread(search, at);
   const packed = readZstdBytes(source, at, maxCompressed);
+  search.decompressed += packed.length;
   await addCompressed(search, { at, bytes: packed.length }, maxCompressed, header, "zstd", (limit) =>
     decompressZstd(packed, limit),
   );
@@ -191,16 +193,24 @@ async function addCompressed(
   }
   let cubin: Cubin | null = null;
   for (const limit of [Math.min(end, maxCompressed), maxCompressed]) {
-    if (search.decompressed > freeDecompressed + maxRatio * search.source.size) break;
+    if (isSpent(search)) break;
     const whole = await decompress(limit);
     if (whole === null) break;
     search.decompressed += whole.length;
     cubin = readCubin(memorySource(whole));
     if (cubin?.isWhole === true || whole.length < limit) break;
   }
-  if (cubin?.isWhole !== true)
-    search.tally.complain([`a compressed cubin at ${piece.at} was not read to its end`]);
+  if (cubin?.isWhole !== true) unread(search, piece.at);
   else addCubin(search, piece, cubin, compression);
+}
+
+function isSpent({ decompressed, source }: Search): boolean {
+  return decompressed > freeDecompressed + maxRatio * source.size;
+}
+
+function unread({ tally }: Search, at: number): number {
+  tally.complain([`a compressed cubin at ${at} was not read to its end`]);
+  return at;
 }
 
 function addCubin(

@@ -1,6 +1,6 @@
 /** Chooses the image of a launch on this host, and its GPUs. */
 
-import { hasGpuCode, type Requirement, vendorsOf } from "../../lock/requirement.ts";
+import { needsGpus, type Requirement, vendorsOf } from "../../lock/requirement.ts";
 import type { HostFacts } from "../../host/facts.ts";
 import type { Lock } from "../../lock/lock.ts";
 import { noMatch } from "../../resolve/nearest.ts";
@@ -87,7 +87,7 @@ function winnerOf(
 ): Candidate {
   const wantsGpus = gpus !== undefined && gpus !== "all" && gpus !== "none";
   const uses = (requires: Requirement | undefined) =>
-    !wantsGpus || requires === undefined || hasGpuCode(requires);
+    !wantsGpus || requires === undefined || needsGpus(requires);
   const winner = ranking.ranked.find(({ image }) => uses(image.requires));
   if (winner !== undefined) return winner;
   const rejected = ranking.rejected.filter(({ cell }) => uses(lock.images[cell]?.requires));

@@ -14,12 +14,12 @@ type ImageRule = (image: ImageToFit, options: FitOptions) => Misfit | null;
 const pinsRule: ImageRule = ({ axes }, { pins }) => (pins === undefined ? null : checkPins(axes, pins));
 
 const kindRule: ImageRule = ({ requires }, { cpuOnly, requireGpu }) => {
-  const hasGpuCode = sideOf(requires) !== "cpu";
-  if (hasGpuCode && cpuOnly === true)
+  const needsGpus = sideOf(requires) !== "cpu";
+  if (needsGpus && cpuOnly === true)
     return misfit("PIN_MISMATCH", "has GPU code, an image without is asked for (--cpu)", [
       { text: "leave --cpu out", remedy: { kind: "option", leaveOut: "cpuOnly" } },
     ]);
-  if (hasGpuCode || requireGpu !== true) return null;
+  if (needsGpus || requireGpu !== true) return null;
   return misfit("PIN_MISMATCH", "has no GPU code, an image with is asked for (--require-gpu)", [
     { text: "leave --require-gpu out", remedy: { kind: "option", leaveOut: "requireGpu" } },
   ]);

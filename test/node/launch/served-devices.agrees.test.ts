@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { findAmdArchitecture } from "../../../src/hardware/amd-architectures.ts";
 import { cudaOfDriver } from "../../../src/hardware/cuda-toolkits.ts";
-import { hasGpuCode, vendorsOf } from "../../../src/lock/requirement.ts";
+import { needsGpus, vendorsOf } from "../../../src/lock/requirement.ts";
 import type { GpuFacts, HostFacts, NvidiaFacts } from "../../../src/host/facts.ts";
 import { unknownNvidia } from "../../../src/host/no-facts.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
@@ -192,7 +192,7 @@ describe("a fleet that claims devices", () => {
             .map(([cell]) => cell);
           const { match } = resolveImage(lock, host);
           const image = match === null ? undefined : lock.images[match.cell];
-          const isGpuImage = image !== undefined && hasGpuCode(image.requires);
+          const isGpuImage = image !== undefined && needsGpus(image.requires);
           expect(given).toEqual(isGpuImage ? [match?.cell] : []);
           if (isGpuImage) won[host.amd === null ? "nvidia" : "amd"]++;
         }

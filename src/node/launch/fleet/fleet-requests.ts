@@ -5,7 +5,7 @@ import { ImgmatchError } from "../../../errors.ts";
 import {
   type GpuVendor,
   gpuVendors,
-  hasGpuCode,
+  needsGpus,
   noGpus,
   vendorNames,
   vendorsOf,
@@ -118,7 +118,7 @@ function plainLaunch(
   { workload, name, gpus, ...question }: FleetLaunchOptions,
 ): LaunchRequest {
   const withGpus = gpus !== undefined;
-  const image = images.find((each) => !withGpus || hasGpuCode(each.image.requires))?.image;
+  const image = images.find((each) => !withGpus || needsGpus(each.image.requires))?.image;
   if (image === undefined) throw noImage(lock);
   const { requires } = image;
   return {
@@ -169,7 +169,7 @@ function claimingMembers(
     images.flatMap((each): readonly FleetImage[] => {
       const claim = claimOf(served.get(each.cell) ?? [], wishes, each.cell);
       if (claim !== null) return [{ ...each, claim }];
-      return hasGpuCode(each.image.requires) || named.length > 0 ? [] : [each];
+      return needsGpus(each.image.requires) || named.length > 0 ? [] : [each];
     });
   const unserved = named.find((wish) => wanted([wish]).length === 0);
   if (unserved === undefined) return wanted(named.length > 0 ? named : [plainWish(count)]);

@@ -4,7 +4,7 @@
  */
 
 import { createHash } from "node:crypto";
-import { hasGpuCode } from "../../../lock/requirement.ts";
+import { needsGpus } from "../../../lock/requirement.ts";
 import type { HostFacts } from "../../../host/facts.ts";
 import { groupBy, sortedEntries } from "../../../io/collections.ts";
 import type { Lock } from "../../../lock/lock.ts";
@@ -129,7 +129,7 @@ function claimingCells(
   const winners = [...new Set(kinds.flatMap(({ cell }) => cell ?? []))].sort();
   return winners.filter((cell) => {
     const image = images[cell];
-    if (image === undefined || !hasGpuCode(image.requires)) return false;
+    if (image === undefined || !needsGpus(image.requires)) return false;
     return kinds.every((each) => each.cell === cell || !runsOn(image, each.unit));
   });
 }

@@ -15,7 +15,7 @@
 import { byDigest } from "../../../oci/immutable-reference.ts";
 import { filled, given } from "../fields.ts";
 import { refuseVendor, wholeGpus, type ByVendorWords } from "../gpu-needs.ts";
-import { hasGpuCode } from "../../../lock/requirement.ts";
+import { needsGpus } from "../../../lock/requirement.ts";
 import { labelNames } from "../labels/vocabulary.ts";
 import { shellWords } from "../shell.ts";
 import type { FleetTarget, Json, LaunchCommand, LaunchRequest, LaunchTarget, Mount } from "../target.ts";
@@ -160,7 +160,7 @@ function chronosJob(request: LaunchRequest): Json {
   const { reference, args, program, env = {}, mounts = [], settings = {} } = request;
   if (request.task === "service")
     throw chronosCannot("keep a service running: its jobs end", "launch it with marathon");
-  if (hasGpuCode(request.requires))
+  if (needsGpus(request.requires))
     throw chronosCannot(
       "ask for GPUs: its jobs have no field for them and its tasks get none",
       "launch it with mesos or marathon, or pick an image without GPU code (--gpus none)",

@@ -3,7 +3,7 @@
  * openstack/zun, zun/common/utils.py (image names) and zun/scheduler/filters.
  */
 
-import { hasGpuCode } from "../../../lock/requirement.ts";
+import { needsGpus } from "../../../lock/requirement.ts";
 import { assignments, flag, flags, given } from "../fields.ts";
 import { referenceParts } from "../../../oci/immutable-reference.ts";
 import { labelNames } from "../labels/vocabulary.ts";
@@ -27,7 +27,7 @@ export const zun: LaunchTarget = {
 
 function appcontainerRun(request: LaunchRequest): LaunchCommand {
   const { args, program, name, env = {}, cpus, memoryMiB, options = [] } = request;
-  if (hasGpuCode(request.requires))
+  if (needsGpus(request.requires))
     throw cannot(
       "hand out GPUs: its API has no field for them, its scheduler does not count them",
       "pick an image without GPU code (--gpus none), or launch on another system",

@@ -62,7 +62,7 @@ export function driverSteps({ toolkit, driver }: CudaRequirement): RuleSteps {
 function comparedDrivers(driver: DriverRequirement): readonly string[] {
   switch (driver.mode) {
     case "host":
-      return [driver.minimum, ...(driver.l4t === undefined ? [] : ["540", "541"])];
+      return [driver.minimum, ...(driver.l4t === undefined ? [] : [`${jetPack6}`, `${jetPack6 + 1}`])];
     case "bundled":
       return [driver.version];
     case "compat": {
@@ -90,12 +90,16 @@ function checkHostDriver(minimum: string, toolkit: CudaVersion, nvidia: NvidiaVi
   return byHost(toolkit, nvidia);
 }
 
+/** The driver branch of JetPack 6. */
+const jetPack6 = 540;
+
 /**
  * JetPack 6, whose drivers are of branch 540, is L4T 36 and runs images of L4T 36 alone: CUDA does not start in one of L4T 35. JetPack 7 is said
  * to run images of every L4T, and older drivers have no version. Sources: jetson-containers, `l4t_version_compatible`, and its issue 725.
  */
-function checkL4t({ l4t = "36" }: Mode<"host">, { driver, driverText, scale }: NvidiaView): Misfit | null {
-  if (l4t === "36" || scale !== "l4t" || driver === null || driverBranch(driver) !== 540) return null;
+function checkL4t({ l4t }: Mode<"host">, { driver, driverText, scale }: NvidiaView): Misfit | null {
+  const isJetPack6 = scale === "l4t" && driver !== null && driverBranch(driver) === jetPack6;
+  if (!isJetPack6 || l4t === undefined || l4t === "36") return null;
   return misfit(
     "DRIVER_NOT_EXACT",
     `is built on L4T ${l4t}, this host's driver ${driverText} is that of L4T 36`,
