@@ -3,7 +3,10 @@ import { forgetTried } from "./test/support/programs.ts";
 
 forgetTried();
 
-/** `npm test` leaves these out: each takes half a minute or more, by compilers, emulators, shells, a browser, bombs, sizes that double or an installed package. */
+/**
+ * `npm test` leaves these out. Most take half a minute or more, by compilers, emulators, shells, a browser, bombs, sizes that double or an
+ * installed package; those that count what code costs need a process of their own.
+ */
 const longUnit = [
   "test/cover/page/browser/**/*.test.ts",
   "test/docs/examples.test.ts",
@@ -11,6 +14,7 @@ const longUnit = [
   "test/fleet/publish/publish-index.race.test.ts",
   "test/hardware/cpu-marches.agrees.test.ts",
   "test/hostile/memory.test.ts",
+  "test/inspect/**/*.cost.test.ts",
   "test/inspect/amd/code-object.agrees.test.ts",
   "test/inspect/cpu/cpu-need.wild.test.ts",
   "test/inspect/nvidia/cubin.agrees.test.ts",
@@ -22,7 +26,7 @@ const longUnit = [
   "test/node/sh/fleet-script.long-answers.test.ts",
   "test/node/sh/fleet-script.agrees.test.ts",
   "test/package/**/*.test.ts",
-  "test/properties/linear.test.ts",
+  "test/properties/linear*.test.ts",
   "test/third-vendor.test.ts",
 ];
 /** Of the end-to-end tests `npm test` takes the main path: build, push, publish, resolve, run, inspect. */
@@ -37,6 +41,7 @@ const e2e = {
   hookTimeout: 240_000,
   // One engine and one registry serve every file, so they run one after the other.
   fileParallelism: false,
+  isolate: false,
   globalSetup: ["test/e2e/support/global-setup.ts"],
 };
 
@@ -63,6 +68,8 @@ export default defineConfig({
           name: "unit",
           include: ["test/**/*.test.ts"],
           exclude: ["test/e2e/**", ...longUnit],
+          // Half of the time would go to loading the same modules for each file.
+          isolate: false,
           ...unit,
         },
       },

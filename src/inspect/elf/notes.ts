@@ -23,10 +23,13 @@ export function readNotes(source: ByteSource, elf: Elf): readonly ElfNote[] {
   const sections = elf.sections.filter(({ type }) => type === sectionType.note);
   const places =
     sections.length > 0 ? sections : elf.segments.filter(({ type }) => type === segmentType.note);
+  // Segments of notes may lie over one another once: a linker gives the property a segment of its own beside that of all notes.
+  let left = 2 * source.size;
   return places.slice(0, maxPlaces).flatMap((place) => {
     // In 64-bit files only `.note.gnu.property` is padded to 8 bytes.
     const isProperty = "name" in place && place.name === ".note.gnu.property";
-    const bytes = source.read(place.offset, Math.min(place.size, maxNoteBytes));
+    const bytes = source.read(place.offset, Math.min(place.size, maxNoteBytes, left));
+    left -= bytes.length;
     return notesIn(bytes, isProperty && elf.bits === 64 ? 8 : 4);
   });
 }
