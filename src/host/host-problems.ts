@@ -136,7 +136,7 @@ export function sourcesDisagree(what: string, one: string, other: string): HostP
   return {
     code: "HOST_SOURCES_DISAGREE",
     message: `${what}: ${one}, ${other}`,
-    fix: "restart what writes the older one, remove it if nothing writes it any more, or run imgmatch probe --json on the node and pass its output",
+    fix: "restart the writer of the older source, remove the older source if nothing writes it any more, or run imgmatch probe --json on the node and pass its output",
   };
 }
 

@@ -58,7 +58,7 @@ function lastMoves(locks: readonly NamedLock[]): Lock["channels"] {
 
 function twoKinds(): Problem {
   return conflict(
-    "images that imgmatch built and images that others built (imgmatch adopt) do not go into one lock",
+    "a lock has images that imgmatch built, or adopted images (imgmatch adopt), never both",
     "leave adopted images out: they belong in another lock",
   );
 }

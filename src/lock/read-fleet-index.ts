@@ -95,7 +95,7 @@ export function unknownAnnotations({ top, parts }: StoredIndex): readonly string
 /** Checks every entry as an entry of a lock. Throws `INDEX_INVALID`. */
 export function parseFleetIndex(stored: StoredIndex, reference: ImageReference): FleetIndex {
   const { top, parts } = stored;
-  if (!isBound(stored, reference)) throw invalid(reference, "its parts are not those that it names");
+  if (!isBound(stored, reference)) throw invalid(reference, "its parts differ from the parts that it names");
   const { head, entries } = entriesOf(top, reference);
   const all = [...entries, ...parts.flatMap((part) => entriesOfPart(part, reference))];
   if (all.length > registryLimits.indexEntries)
@@ -228,7 +228,7 @@ function otherFormat(reference: ImageReference, format: string): ImgmatchError {
   return new ImgmatchError({
     code: "INDEX_FORMAT",
     message: `${formatImageReference(reference)} has the format ${JSON.stringify(format)}, this imgmatch reads ${JSON.stringify(indexFormat)}`,
-    fix: "use the imgmatch that wrote it, or publish a new version with this one",
+    fix: "use the imgmatch that wrote the index, or publish a new version with this imgmatch",
   });
 }
 

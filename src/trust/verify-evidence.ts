@@ -85,7 +85,7 @@ function checkByKey(signer: TrustedKey, predicateType: string): Judge {
     for (const signature of read.envelope.signatures)
       if (await isSignedBy(key, message, signature))
         return bundleProof(evidence.content, subject, predicateType, null);
-    return read.hint === key.hint ? damaged("it names this key, which did not sign it") : byOther;
+    return read.hint === key.hint ? damaged("it names this key, but this key did not sign it") : byOther;
   };
 }
 

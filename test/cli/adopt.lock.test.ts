@@ -76,7 +76,7 @@ it("lock merge refuses to make one in which both stand", async () => {
   const folder = project({ built: image() });
   const theirs = makeFolder({ "adopted.json": formatLock(lockOf({ "1.0": adopted })) });
   const { err, exit } = await run(folder, ["lock", "merge", join(theirs, "adopted.json")]);
-  expect(err).toContain("LOCK_MERGE_CONFLICT: images that imgmatch built and images that others built");
+  expect(err).toContain("LOCK_MERGE_CONFLICT: a lock has images that imgmatch built, or adopted images");
   expect(exit).toBe(1);
 });
 

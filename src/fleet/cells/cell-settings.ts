@@ -87,7 +87,7 @@ function settingConflicts(brought: readonly Bringing[]): readonly Problem[] {
         differing(one.settings, other.settings).map((setting) =>
           mistake(
             `${nameOf(one)} (line ${one.at.line}) and ${nameOf(other)} (line ${other.at.line}) set different values of ${setting}`,
-            "remove it from one of them, exclude the pair, or set it under values: with a case for the pair",
+            "remove the setting from one of the values, exclude the pair, or write the setting under values: with a case for the pair",
             other.at,
           ),
         ),

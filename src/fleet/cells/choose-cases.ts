@@ -71,7 +71,7 @@ export function unusedCases(matrix: Matrix): readonly Problem[] {
           ({ at, when }): Problem => ({
             code: "MATRIX_CASE_UNUSED",
             message: `no cell meets the case ${describe(when)} of ${name} first`,
-            fix: "correct its values, move it in front of the case that takes its cells, or remove it",
+            fix: "correct the case's values, move the case in front of the one that takes its cells, or remove the case",
             at,
           }),
         );

@@ -187,7 +187,7 @@ function problemOf({ kind, parent: { file, pin }, found, cells }: Fault): Proble
       const values = Object.entries({ ...first?.axes, ...pin }).map(([axis, label]) => `${axis}=${label}`);
       return broken(
         `${file.value} has no cell for ${who}: ${[...values, first?.platform].join(", ")}`,
-        "give its axes the same values, pin one that is not shared, or exclude these cells here",
+        "give both matrices' axes the same values, pin an axis that is not shared, or exclude these cells here",
       );
     }
     case "several": {

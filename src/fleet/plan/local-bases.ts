@@ -32,7 +32,7 @@ export function localBases({ cells }: Pick<Plan, "cells">): readonly LocalBaseUs
 export function publishedOnLocal(plan: Pick<Plan, "cells">): readonly Problem[] {
   return localBases(plan).map(({ ref, engine, id, cells }) => ({
     code: "BASE_LOCAL",
-    message: `the base ${ref} of ${cells.length === 1 ? cells[0] : `${cells.length} images`} is in no registry: the images hold its layers and run anywhere, but only ${engine} on this machine, which has ${id}, can build them again`,
+    message: `the base ${ref} of ${cells.length === 1 ? cells[0] : `${cells.length} images`} is in no registry: the images run anywhere, as they hold the base's layers, but only ${engine} on this machine has ${id} to build the images again`,
     fix: "push the base, and build on the registry's image: --replace-base OLD=NEW",
   }));
 }

@@ -67,7 +67,7 @@ function failure(code: ProblemCode, fix: (request: Request) => string) {
 /** The answer has the right status and the wrong content. */
 export const malformed = failure(
   "REGISTRY_FAILED",
-  () => "check that this host is an OCI registry and that no proxy changes its answers",
+  () => "check that the host is an OCI registry, and that no proxy changes the registry's answers",
 );
 
 const longFix =

@@ -225,7 +225,7 @@ describe("publishIndex", () => {
       const refused = publishIndex(request(registry, images, { replace }));
       await expect(refused).rejects.toMatchObject({
         code: "INDEX_FORMAT",
-        problems: [{ fix: "use the imgmatch that wrote it, or publish a new version with this one" }],
+        problems: [{ fix: "use the imgmatch that wrote the index, or publish a new version with this imgmatch" }],
       });
     }
     expect(registry.tags.get("1.0")).toBe(foreign.digest);

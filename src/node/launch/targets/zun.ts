@@ -29,7 +29,7 @@ function appcontainerRun(request: LaunchRequest): LaunchCommand {
   const { args, program, name, env = {}, cpus, memoryMiB, options = [] } = request;
   if (needsGpus(request.requires))
     throw cannot(
-      "hand out GPUs: its API has no field for them, its scheduler does not count them",
+      "hand out GPUs: Zun's API has no field for GPUs, and its scheduler does not count GPUs",
       "pick an image without GPU code (--gpus none), or launch on another system",
     );
   if ((request.mounts ?? []).length > 0)
