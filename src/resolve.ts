@@ -53,7 +53,7 @@ export type { ImmutableReference } from "./oci/immutable-reference.ts";
 export type { StoredBlobs } from "./oci/registry/stored-blobs.ts";
 export type { ProblemCode } from "./problem-codes.ts";
 export type { Axes, ExistingCell, FindCells } from "./resolve/find-cell.ts";
-export type { OrderStep, Placed, SortKey } from "./resolve/order-steps.ts";
+export type { OrderStep, OrderedCandidate as Placed, SortKey } from "./resolve/order-steps.ts";
 export type { Pin, Pins } from "./resolve/pins.ts";
 export type { FitOptions, ResolveImageOptions } from "./resolve/resolve-options.ts";
 export type { ImageToFit } from "./resolve/rules/rule.ts";

@@ -85,13 +85,13 @@ async function suggestWord(
   const argument = expected[Math.min(position, expected.length - 1)];
   if (argument === undefined || (position >= expected.length && !argument.variadic)) return nothing;
   const choices = argument.argChoices ?? (await known[argument.name()]?.());
-  if (choices !== undefined) return { values: choices.map(plain), files: false };
+  if (choices !== undefined) return { values: choices.map(wordOnly), files: false };
   return pathArguments.includes(argument.name()) ? files : nothing;
 }
 
 async function valuesOf(option: Option, known: KnownValues): Promise<Suggestions> {
   const values = option.argChoices ?? (await known[option.long ?? ""]?.());
-  if (values !== undefined) return { values: values.map(plain), files: false };
+  if (values !== undefined) return { values: values.map(wordOnly), files: false };
   return pathNames.test(/<.*/.exec(option.flags)?.[0] ?? "") ? files : nothing;
 }
 
@@ -110,6 +110,6 @@ function takesValue(option: Option | null): Option | null {
   return option !== null && (option.required || option.optional) ? option : null;
 }
 
-function plain(name: string): Suggestion {
+function wordOnly(name: string): Suggestion {
   return { name, text: "" };
 }

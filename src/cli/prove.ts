@@ -85,14 +85,14 @@ function decided({ modules, variants }: ProveAnswer): readonly { readonly agreed
 function proveLines(answer: ProveAnswer, style: Style): readonly string[] {
   const { nvidia, cpu, variants, leftOut } = answer;
   const agreed = decided(answer).filter((each) => each.agreed === true).length;
-  const open =
+  const unproved =
     answer.modules.flatMap(({ results }) => results).length + variants.length - decided(answer).length;
   return [
     ...(nvidia === null ? [] : moduleLines(nvidia, answer.modules, style)),
     ...(leftOut.length === 0 ? [] : [`not loaded: ${leftOut.join(", ")}: none stands by itself in 4 MiB`]),
     ...(cpu === null ? [] : [`CPU    ${known(cpu.model)}, ${known(cpu.level)}`]),
     ...resultTable(["variant", "imgmatch", "its probe"], variants.map(variantRow), style),
-    `${agreed} of ${count(decided(answer).length, "answer")} agreed${open === 0 ? "" : `, ${open} undecided`}`,
+    `${agreed} of ${count(decided(answer).length, "answer")} agreed${unproved === 0 ? "" : `, ${unproved} undecided`}`,
   ];
 }
 

@@ -85,19 +85,25 @@ function verificationLines(
   const lines = formatTable(rows).map((line, index) =>
     all[index]?.healed ? style.good(line) : style.bad(line),
   );
-  const open = drift.filter(({ healed }) => !healed);
+  const unhealed = drift.filter(({ healed }) => !healed);
   const parts = [
     `${count(intact, "image")} as the lock says`,
     ...(drift.length > 0 ? [`${drift.length} not`] : []),
     ...(channels.length > 0 ? [`${count(channels.length, "channel")} not as recorded`] : []),
-    ...(drift.length > open.length ? [`${drift.length - open.length} healed`] : []),
+    ...(drift.length > unhealed.length ? [`${drift.length - unhealed.length} healed`] : []),
     ...(unpublished.length > 0 ? [`${unpublished.length} never pushed`] : []),
   ];
   const wrong = conflicts.flatMap(({ code, message, fix }) => [
     style.bad(`${code}: ${message}`),
     ...(fix === undefined ? [] : [`  fix: ${fix}`]),
   ]);
-  return [...lines, parts.join(", "), ...wrong, ...advice(open, adopted, asked), ...channelAdvice(channels)];
+  return [
+    ...lines,
+    parts.join(", "),
+    ...wrong,
+    ...advice(unhealed, adopted, asked),
+    ...channelAdvice(channels),
+  ];
 }
 
 function sweepLines({ removed, emptied }: Sweep): readonly string[] {
@@ -123,12 +129,12 @@ function detail({ finding, digest, found }: Omit<RegistryDrift, "cell">): string
 }
 
 function advice(
-  open: readonly RegistryDrift[],
+  unhealed: readonly RegistryDrift[],
   adopted: boolean,
   { heal, lock = lockPath }: Asked,
 ): string[] {
-  const canHeal = !heal && open.some(({ finding }) => finding !== "lost");
-  const lost = open.filter(({ finding }) => finding === "lost").map(({ cell }) => cell);
+  const canHeal = !heal && unhealed.some(({ finding }) => finding !== "lost");
+  const lost = unhealed.filter(({ finding }) => finding === "lost").map(({ cell }) => cell);
   const where = lock === lockPath ? "" : ` --lock ${lock}`;
   return [
     ...(canHeal ? ["imgmatch verify --heal gives each tag its digest again"] : []),
@@ -177,9 +183,9 @@ function provenanceLines({ signed, images }: ProvenanceVerification, style: Styl
 
 function signatureOf(good: readonly ImageProvenance[], signed: boolean): string {
   if (signed) return "signed by whom was asked for";
-  const plain = good.filter(({ signature }) => signature === "unsigned").length;
-  if (plain === good.length) return "unsigned: whoever may write to the repository may have written it";
-  return plain === 0 ? "signed, and by whom was not asked" : `${plain} of them unsigned`;
+  const notSigned = good.filter(({ signature }) => signature === "unsigned").length;
+  if (notSigned === good.length) return "unsigned: whoever may write to the repository may have written it";
+  return notSigned === 0 ? "signed, and by whom was not asked" : `${notSigned} of them unsigned`;
 }
 
 const mostSilent = 5;

@@ -4,7 +4,7 @@
  */
 
 import { sum } from "../io/collections.ts";
-import { type Demand, type Placed, placed, placeOfFirst } from "./minimal-set.ts";
+import { type Demand, type PlacedDemand, placed, placeOfFirst } from "./minimal-set.ts";
 
 interface BestSet {
   /** Ascending. */
@@ -62,7 +62,7 @@ export function findBestSet(
 
 type ClassState = "good" | "served" | "none";
 
-function stateOf(demands: readonly Placed[], chosen: readonly number[]): readonly ClassState[] {
+function stateOf(demands: readonly PlacedDemand[], chosen: readonly number[]): readonly ClassState[] {
   return demands.map((demand) => {
     const { ranked, good } = demand;
     const gets = ranked[placeOfFirst(demand, chosen)];
@@ -82,7 +82,7 @@ function servedBy(demands: readonly Demand[], state: readonly ClassState[]): Ser
 /** The most that an image can add. */
 function gainOf(
   image: number,
-  demands: readonly Placed[],
+  demands: readonly PlacedDemand[],
   state: readonly ClassState[] | null,
   total: number,
 ): number {

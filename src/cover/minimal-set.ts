@@ -55,19 +55,19 @@ export function findMinimalSet(
       return;
     }
     state.nodes++;
-    const open = places.flatMap((place) => {
+    const unserved = places.flatMap((place) => {
       const options = optionsOf(place, chosen, forbidden);
       return options === null ? [] : [options];
     });
-    if (open.length === 0) {
+    if (unserved.length === 0) {
       if (state.best === null || chosen.length < state.best.length) state.best = chosen;
       return;
     }
-    const fewest = open.reduce((least, options) => (options.length < least.length ? options : least));
+    const fewest = unserved.reduce((least, options) => (options.length < least.length ? options : least));
     if (fewest.length === 0) return;
-    const bound = chosen.length + disjointOf(open).length;
+    const bound = chosen.length + disjointOf(unserved).length;
     if (state.best !== null && bound >= state.best.length) return;
-    const helps = (image: number) => open.filter((options) => options.includes(image)).length;
+    const helps = (image: number) => unserved.filter((options) => options.includes(image)).length;
     const order = [...fewest].sort((a, b) => helps(b) - helps(a) || cost(a) - cost(b) || a - b);
     const out = new Set(forbidden);
     for (const image of order) {
@@ -88,22 +88,22 @@ export function findMinimalSet(
 }
 
 /** A demand with the place of each image in its order. */
-export interface Placed extends Demand {
+export interface PlacedDemand extends Demand {
   readonly at: ReadonlyMap<number, number>;
 }
 
-export function placed(demand: Demand): Placed {
+export function placed(demand: Demand): PlacedDemand {
   return { ...demand, at: new Map(demand.ranked.map((image, place) => [image, place])) };
 }
 
 /** The place of the image that the class gets of these; the length of its order if it gets none. */
-export function placeOfFirst({ ranked, at }: Placed, chosen: readonly number[]): number {
+export function placeOfFirst({ ranked, at }: PlacedDemand, chosen: readonly number[]): number {
   return Math.min(...chosen.map((image) => at.get(image) ?? ranked.length), ranked.length);
 }
 
 /** null if the class gets a good image. Else the good images before the image the class gets: the set needs one of them. */
 function optionsOf(
-  place: Placed,
+  place: PlacedDemand,
   chosen: readonly number[],
   forbidden: ReadonlySet<number>,
 ): readonly number[] | null {
@@ -115,18 +115,20 @@ function optionsOf(
 }
 
 /** Sets of options of which no two share an image. */
-function disjointOf(open: readonly (readonly number[])[]): readonly number[] {
+function disjointOf(unserved: readonly (readonly number[])[]): readonly number[] {
   const used = new Set<number>();
-  const order = open.map((_, index) => index).sort((a, b) => (open[a]?.length ?? 0) - (open[b]?.length ?? 0));
+  const order = unserved
+    .map((_, index) => index)
+    .sort((a, b) => (unserved[a]?.length ?? 0) - (unserved[b]?.length ?? 0));
   return order.filter((index) => {
-    const options = open[index] ?? [];
+    const options = unserved[index] ?? [];
     if (options.some((image) => used.has(image))) return false;
     for (const image of options) used.add(image);
     return true;
   });
 }
 
-function disjointDemands(places: readonly Placed[]): readonly number[] {
+function disjointDemands(places: readonly PlacedDemand[]): readonly number[] {
   return [...disjointOf(places.map(({ ranked, good }) => ranked.filter((image) => good.has(image))))].sort(
     (a, b) => a - b,
   );
@@ -137,12 +139,12 @@ function disjointDemands(places: readonly Placed[]): readonly number[] {
  * only where the dominated image spoils the class as early.
  */
 function undominated(
-  demands: readonly Placed[],
+  demands: readonly PlacedDemand[],
   images: number,
   cost: (image: number) => number,
 ): ReadonlySet<number> {
   const place = (image: number, demand: number) => demands[demand]?.at.get(image) ?? Number.POSITIVE_INFINITY;
-  const demandsWhere = (holds: (image: number, demand: Placed) => boolean) =>
+  const demandsWhere = (holds: (image: number, demand: PlacedDemand) => boolean) =>
     Array.from({ length: images }, (_, image) =>
       demands.flatMap((demand, index) => (holds(image, demand) ? [index] : [])),
     );

@@ -73,7 +73,7 @@ async function buildIn(
       },
       writes: !dryRun,
       // A dry run needs no engine.
-      keeper: push || dryRun ? null : engineTraits[engine].keeper,
+      localEngine: push || dryRun ? null : engineTraits[engine].localEngine,
     },
     world,
   );

@@ -225,10 +225,10 @@ function literals(texts: Readonly<Record<string, string>>): Record<string, strin
 function targetNames(cells: readonly string[]): string[] {
   const seen = new Map<string, number>();
   return cells.map((cell) => {
-    const plain = cell.replace(/[^A-Za-z0-9_-]/g, "-");
-    const count = (seen.get(plain) ?? 0) + 1;
-    seen.set(plain, count);
-    return count === 1 ? plain : `${plain}--${count}`;
+    const safeName = cell.replace(/[^A-Za-z0-9_-]/g, "-");
+    const count = (seen.get(safeName) ?? 0) + 1;
+    seen.set(safeName, count);
+    return count === 1 ? safeName : `${safeName}--${count}`;
   });
 }
 

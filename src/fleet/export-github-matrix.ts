@@ -33,8 +33,8 @@ export async function exportGithubMatrix(
 async function exportGithubMatrixIn(asked: GithubMatrixOptions, world: World): Promise<GithubMatrix> {
   const { fleet, lockFile, only } = await fleetAt(asked, world);
   const { plan } = await prepareBuild(fleet, { only, lockFile, bases: asked, push: true }, world);
-  const open = plan.cells.filter(({ action }) => action === "build" || action === "adopt");
-  const cells = open.map(({ cell: { id, platform, settings }, bases }) => ({
+  const toBuild = plan.cells.filter(({ action }) => action === "build" || action === "adopt");
+  const cells = toBuild.map(({ cell: { id, platform, settings }, bases }) => ({
     id,
     platform,
     machine: machineOf(settings),

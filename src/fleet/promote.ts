@@ -120,11 +120,11 @@ async function promoteIn(options: PromoteOptions, world: World<PromotionEvent>):
   return { ...tellPublication(written, signing, world), channels: [] };
 }
 
-type Choice =
+type PromotionChoice =
   | { readonly kind: "version"; readonly from: string; readonly to: string }
   | { readonly kind: "channels"; readonly channels: ChannelChoice };
 
-function choiceOf({ from, to, channel = [], ...more }: PromoteOptions): Choice {
+function choiceOf({ from, to, channel = [], ...more }: PromoteOptions): PromotionChoice {
   if (channel.length > 0) {
     if (to === undefined) return { kind: "channels", channels: { ...more, channel } };
     throw usageError(`${to} is a version, and --channel moves channels`, "name one of them");

@@ -116,10 +116,10 @@ function cpuOf(type: MachineType): { readonly cpu: CpuFacts; readonly source: st
   const { model, sometimes, on } = capture;
   const { facts } = readCpu({ readText: () => cpuinfoOf(capture, architecture) }, architecture);
   const present = new Set(facts.features);
-  const open = neededFeatures(architecture).filter(
+  const unprinted = neededFeatures(architecture).filter(
     (feature) => !present.has(feature) && sometimes.split(" ").includes(feature),
   );
-  const cpu = open.length === 0 ? facts : { ...facts, unknown: open };
+  const cpu = unprinted.length === 0 ? facts : { ...facts, unknown: unprinted };
   if (alike !== true) return { cpu, source: `lscpu of ${name}` };
   return { cpu: { ...cpu, model: named }, source: `lscpu of ${on} (${model}): ${named} is of its kind` };
 }

@@ -89,8 +89,10 @@ const drivers: {
 
 /** The vendor whose driver a host leaves open: one with GPUs before one without. */
 function openVendor(facts: HostFacts, driver: string): GpuVendor | null {
-  const open = gpuVendors.filter((vendor) => isOpen(vendor, facts) && drivers[vendor].versions.test(driver));
-  return open.find((vendor) => (facts[vendor]?.gpus.length ?? 0) > 0) ?? open[0] ?? null;
+  const unknown = gpuVendors.filter(
+    (vendor) => isOpen(vendor, facts) && drivers[vendor].versions.test(driver),
+  );
+  return unknown.find((vendor) => (facts[vendor]?.gpus.length ?? 0) > 0) ?? unknown[0] ?? null;
 }
 
 function isOpen<V extends GpuVendor>(vendor: V, facts: HostFacts): boolean {
@@ -100,8 +102,8 @@ function isOpen<V extends GpuVendor>(vendor: V, facts: HostFacts): boolean {
 function tell<V extends GpuVendor>(vendor: V, facts: HostFacts, driver: string) {
   const told = drivers[vendor].tell(sideOfFacts(vendor, facts), driver);
   const { unknown = [], ...rest } = told as VendorFacts[GpuVendor];
-  const open = unknown.filter((fact) => fact !== "driver");
-  return { ...rest, ...(open.length === 0 ? {} : { unknown: open }) };
+  const otherUnknown = unknown.filter((fact) => fact !== "driver");
+  return { ...rest, ...(otherUnknown.length === 0 ? {} : { unknown: otherUnknown }) };
 }
 
 function withDriver(facts: HostFacts, driver: string): HostFacts {

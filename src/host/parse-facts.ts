@@ -199,8 +199,8 @@ function withOpen<Facts extends { readonly unknown?: readonly OpenGpuFact[] }>(
   return (value, report) => {
     const read = known(value, report);
     if (read === undefined || !isRecord(value)) return read;
-    const open = openGpuFacts.filter((fact) => value[fact] === undefined || read.unknown?.includes(fact));
-    return open.length === 0 ? read : { ...read, unknown: open };
+    const leftOpen = openGpuFacts.filter((fact) => value[fact] === undefined || read.unknown?.includes(fact));
+    return leftOpen.length === 0 ? read : { ...read, unknown: leftOpen };
   };
 }
 

@@ -4,9 +4,9 @@ import { type ImageReference, parseImageReference } from "../oci/reference.ts";
 import type { Lock, LockedImage } from "./lock.ts";
 
 type Fleet = Pick<Lock, "repository">;
-type Placed = Pick<LockedImage, "repository">;
+type InRepository = Pick<LockedImage, "repository">;
 
-export function repositoryOf({ repository }: Fleet, image: Placed): string {
+export function repositoryOf({ repository }: Fleet, image: InRepository): string {
   return image.repository ?? repository;
 }
 
@@ -18,6 +18,6 @@ export function repositoriesOf(lock: Pick<Lock, "repository" | "images">): reado
 }
 
 /** Without tag and digest. */
-export function placeOf(fleet: Fleet, image: Placed): ImageReference {
+export function placeOf(fleet: Fleet, image: InRepository): ImageReference {
   return parseImageReference(repositoryOf(fleet, image));
 }

@@ -90,9 +90,9 @@ function ofMounts(instruction: Instruction, own: string, to: string): Insertion[
     const offset = start + "--mount=".length;
     const fields = [...flag.slice("--mount=".length).matchAll(/[^,]+/g)].map((match) => {
       const [key = "", ...value] = match[0].split("=");
-      const plain = value.join("=").replace(/["']/g, "");
+      const unquoted = value.join("=").replace(/["']/g, "");
       const name = key.replace(/["']/g, "").toLowerCase();
-      return { name, value: plain, at: offset + match.index + key.length + 1 };
+      return { name, value: unquoted, at: offset + match.index + key.length + 1 };
     });
     const value = (name: string) => fields.find((field) => field.name === name)?.value;
     if (value("from") !== undefined || (value("type") ?? "bind") !== "bind") return [];

@@ -213,7 +213,7 @@ function lockOfImages(
         ...lockedImageOf(
           planned,
           { ...image, image: null, buildMs: null },
-          { described: builder, keeper: null },
+          { described: builder, localEngine: null },
           "",
         ),
         created: null,
@@ -266,9 +266,9 @@ export function partOf({ planned, imageName, published, known, push }: CellViews
  * was lost is built `again`, once more each time: another name is another build to the provider.
  */
 export function dockerfileName(cell: string, inputDigest: Digest, again = 0): string {
-  const plain = cell.replace(/[^a-zA-Z0-9._+-]/g, "_").slice(0, 100);
+  const safeName = cell.replace(/[^a-zA-Z0-9._+-]/g, "_").slice(0, 100);
   const inputs = inputDigest.slice("sha256:".length, "sha256:".length + 16);
-  return `${plain}-${inputs}${again === 0 ? "" : `.again${again}`}.Dockerfile`;
+  return `${safeName}-${inputs}${again === 0 ? "" : `.again${again}`}.Dockerfile`;
 }
 
 /** How often the stack has built an image again, from its Dockerfile's path; null for one of other inputs. */

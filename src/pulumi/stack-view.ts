@@ -45,13 +45,13 @@ export async function readStack(
     ? await hiddenOutput(there).promise()
     : await whenWritten(() => pulumi.runtime.invoke(token, { stackName }));
   const { outputs = {} } = read as { readonly outputs?: Outputs };
-  const plain = Object.fromEntries(
+  const values = Object.fromEntries(
     Object.entries(outputs).map(([urn, resource]) => [urn, openSecrets(resource?.outputs)]),
   );
   return {
     // A replaced provider takes its resources along: they would be built again, and pushed over what is there.
-    images: isReplaced(plain, provider) ? new Map() : stackImages(plain, provider),
-    lockOf: (fleet) => lockIn(plain, fleet),
+    images: isReplaced(values, provider) ? new Map() : stackImages(values, provider),
+    lockOf: (fleet) => lockIn(values, fleet),
     unknown: known ? null : there,
   };
 }

@@ -50,7 +50,7 @@ export interface Staging {
   readonly end: () => void;
 }
 
-interface Means {
+interface StagingState {
   /** For everything that is staged. */
   readonly folder: string;
   /** The provider heeds a Dockerfile's own .dockerignore. */
@@ -62,7 +62,7 @@ interface Means {
 }
 
 export function openStaging(folder: string, ignoreFiles: boolean): Staging {
-  const means: Means = { folder, ignoreFiles, staged: new Map(), ends: [] };
+  const means: StagingState = { folder, ignoreFiles, staged: new Map(), ends: [] };
   return {
     stage: (request, name, mtime) => stageBuild(request, name, mtime, means),
     end: () => {
@@ -82,7 +82,7 @@ async function stageBuild(
   request: StagedRequest,
   name: string,
   mtime: number,
-  { folder, staged, ends, ignoreFiles }: Means,
+  { folder, staged, ends, ignoreFiles }: StagingState,
 ): Promise<StagedBuild> {
   if (request.contexts !== undefined)
     throw noNamedContexts({ ...request, cell: name }, "the Pulumi provider");
@@ -124,7 +124,7 @@ async function writeOnce(path: string, text: string): Promise<void> {
 }
 
 async function stageContext(
-  { folder, ends }: Pick<Means, "folder" | "ends">,
+  { folder, ends }: Pick<StagingState, "folder" | "ends">,
   mtime: number,
   digest: Digest,
   { contextDir, contextFiles }: Context,

@@ -73,10 +73,10 @@ const describeSide: BySideOfHost<readonly string[], [otherProblems: readonly Hos
 
 function describeHost(view: HostView, vendors: readonly GpuVendor[]): string[] {
   const { platform, cpu, unknownGpuFacts, broken, otherProblems } = view;
-  const open = vendors.flatMap((vendor) => unknownGpuFacts[vendor]);
+  const unknownFacts = vendors.flatMap((vendor) => unknownGpuFacts[vendor]);
   const lines = [
     `host: ${platform}, CPU ${cpu.level ?? "level unknown"}${cpu.model === null ? "" : ` (${cpu.model})`}`,
-    ...(open.length > 0 ? [`      unknown: ${open.join(", ")}`] : []),
+    ...(unknownFacts.length > 0 ? [`      unknown: ${unknownFacts.join(", ")}`] : []),
     ...gpuVendors
       .filter((vendor) => vendors.includes(vendor) || (view[vendor]?.gpus.length ?? 0) > 0)
       .flatMap((vendor) => answerOfHost(describeSide, vendor, view, otherProblems) ?? [])
@@ -113,11 +113,11 @@ function explainWinner(lock: Lock, host: HostFacts, { ranked, order }: Ranking):
   const reason = explainOrder(order, winner, next);
   lines.push(`  beats ${next.cell} by ${reason}`);
   // A tag says nothing about hardware: the user left a free axis open.
-  const open = Object.keys(winner.image.axes).filter(
+  const unpinned = Object.keys(winner.image.axes).filter(
     (axis) => winner.image.axes[axis] !== next.image.axes[axis],
   );
-  if (reason.startsWith("tag:") && open.length > 0)
-    lines.push(`  nothing but the tag tells them apart: pin ${open.join(" or ")} to choose`);
+  if (reason.startsWith("tag:") && unpinned.length > 0)
+    lines.push(`  nothing but the tag tells them apart: pin ${unpinned.join(" or ")} to choose`);
   return lines;
 }
 

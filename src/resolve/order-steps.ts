@@ -44,14 +44,14 @@ export type OrderStep = {
   /** The key for people. */
   readonly show: (candidate: Ordered) => string;
 } & (
-  | { readonly of: "image"; readonly key: (image: Placed) => SortKey }
+  | { readonly of: "image"; readonly key: (image: OrderedCandidate) => SortKey }
   /** null for an image without GPU code. */
   | { readonly of: "worst code"; readonly key: (code: CodeFit | null) => SortKey }
   | { readonly of: "used targets"; readonly key: (image: OrderedImage, used: number) => SortKey }
 );
 
 /** The part of a candidate that is the same on every host of this tier. */
-export interface Placed {
+export interface OrderedCandidate {
   readonly cell: string;
   readonly image: OrderedImage;
   readonly tier: Tier;

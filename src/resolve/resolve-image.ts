@@ -78,7 +78,7 @@ export function rankImages(lock: Lock, host: HostFacts, options: ResolveImageOpt
 }
 
 /** The part of a question that is the same for every host. */
-interface Question {
+interface HostlessQuestion {
   readonly judge: FitOptions;
   readonly order: readonly OrderStep[];
   /** In the order of their names. */
@@ -86,7 +86,7 @@ interface Question {
 }
 
 /** Throws as {@link resolveImage} does. */
-export function openQuestion(lock: Lock, options: ResolveImageOptions): Question {
+export function openQuestion(lock: Lock, options: ResolveImageOptions): HostlessQuestion {
   if (options.cpuOnly === true && options.requireGpu === true) throw twoKinds();
   const order = orderBy(options.prefer ?? lock.prefer);
   const judge = { ...fitOptions(lock, options), order };
@@ -97,7 +97,7 @@ export function openQuestion(lock: Lock, options: ResolveImageOptions): Question
 
 /** Turns verdicts into places. The lines about rejected images are made when somebody reads them. */
 export function rank(
-  { order, cells, judge }: Question,
+  { order, cells, judge }: HostlessQuestion,
   host: HostFacts,
   view: HostView,
   ask: AskRule,

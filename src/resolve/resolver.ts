@@ -86,9 +86,9 @@ function keepAnswers(): { readonly about: (host: HostView) => AskRule } {
     remember(rules, rule, () => ({ imageKinds: new Map(), numbers: new Map(), hosts: new Map() }));
   return {
     about: (host) => {
-      const open = new Map<object, { readonly kept: KeptRule; readonly answers: Answers }>();
+      const pending = new Map<object, { readonly kept: KeptRule; readonly answers: Answers }>();
       return (rule, image, view, options) => {
-        const { kept, answers } = remember(open, rule, () => {
+        const { kept, answers } = remember(pending, rule, () => {
           const kept = keptOf(rule);
           return { kept, answers: answersOf(kept, keyOfHost(host, rule.asks)) };
         });

@@ -45,13 +45,13 @@ export function reportPlan(
 
 /** The plan for a job's summary. Texts of the matrix stay within their cells of the table. */
 export function planMarkdown({ name, version, repository, cells, counts }: PlanJson): readonly string[] {
-  const open = cells.filter(({ action }) => !counted.includes(action));
+  const toBuild = cells.filter(({ action }) => !counted.includes(action));
   const out = countedRows(cells);
   return [
     `### ${escaped(`${name} ${version} → ${repository}`)}`,
     "",
     `${escaped(summarise({ counts, cells }))}.`,
-    ...(open.length === 0 ? [] : ["", ...table(["", "cell", "platform", ""], open.map(cellRow))]),
+    ...(toBuild.length === 0 ? [] : ["", ...table(["", "cell", "platform", ""], toBuild.map(cellRow))]),
     ...(out.length === 0 ? [] : details("What no image is built for", table(["", "cells", "why"], out))),
   ];
 }

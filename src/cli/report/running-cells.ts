@@ -70,24 +70,25 @@ export function progressLines({ total, done, failed, running, started, now, colu
   const shown = [...running].slice(0, keptLines);
   const each = Math.max(1, Math.floor(keptLines / Math.max(1, shown.length)));
   const cells = shown.flatMap(([cell, { since, steps, lines }]) => {
-    const timed = (name: string, from: number) => `${plain(name)} (${Math.round((now - from) / 1000)} s)`;
+    const timed = (name: string, from: number) =>
+      `${withoutColors(name)} (${Math.round((now - from) / 1000)} s)`;
     const named = [...steps.values()].map((step) => timed(step.name, step.since));
     const name = `  ${timed(cell, since)}`;
-    if (each === 1) return [[name, ...named.slice(-1), ...lines.slice(-1).map(plain)].join("  ")];
+    if (each === 1) return [[name, ...named.slice(-1), ...lines.slice(-1).map(withoutColors)].join("  ")];
     // The last line of the log has room beside the steps, where there are two lines.
     const below = named.slice(-Math.max(1, each - 2));
     const left = each - 1 - below.length;
     return [
       name,
       ...below.map((text) => `    ${text}`),
-      ...(left > 0 ? lines.slice(-left) : []).map((line) => `      ${plain(line)}`),
+      ...(left > 0 ? lines.slice(-left) : []).map((line) => `      ${withoutColors(line)}`),
     ];
   });
   return [head, ...cells].map((line) => cut(line, columns));
 }
 
 /** Removes colours, which a cut would leave open, and makes tabs one column wide. */
-function plain(line: string): string {
+function withoutColors(line: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control sequences are what this looks for (ECMA-48, 5.4)
   return printable(line.replace(/\u001b\[[0-9;]*[A-Za-z]/g, "").replaceAll("\t", " "));
 }

@@ -192,11 +192,13 @@ function problemOf({ kind, parent: { file, pin }, found, cells }: Fault): Proble
     }
     case "several": {
       const { axes = {} } = one ?? {};
-      const open = Object.keys(axes).filter((axis) => found.some((each) => each.axes[axis] !== axes[axis]));
+      const differing = Object.keys(axes).filter((axis) =>
+        found.some((each) => each.axes[axis] !== axes[axis]),
+      );
       const others = cells.length > 1 ? `, and so on for ${cells.length - 1} more` : "";
       return broken(
         `${file.value} has ${found.length} cells for ${first?.id}: ${listed(found)}${others}`,
-        `say which: { fleet: ${file.value}, pin: { ${open.map((axis) => `${axis}: ${axes[axis]}`).join(", ")} } }`,
+        `say which: { fleet: ${file.value}, pin: { ${differing.map((axis) => `${axis}: ${axes[axis]}`).join(", ")} } }`,
       );
     }
     case "needs":

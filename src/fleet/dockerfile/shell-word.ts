@@ -56,10 +56,10 @@ function readWord(cursor: Cursor, variables: ReadonlyMap<string, string>, stop: 
 }
 
 function readVariable(cursor: Cursor, variables: ReadonlyMap<string, string>): string {
-  const plain = matchAt(/[A-Za-z_]\w*/y, cursor)?.[0];
-  if (plain !== undefined) {
-    cursor.at += plain.length;
-    return known(plain, variables.get(plain));
+  const bareName = matchAt(/[A-Za-z_]\w*/y, cursor)?.[0];
+  if (bareName !== undefined) {
+    cursor.at += bareName.length;
+    return known(bareName, variables.get(bareName));
   }
   const [braced, name = "", operator = ""] = matchAt(/\{([A-Za-z_]\w*)(\}|:?[-+?])/y, cursor) ?? [];
   if (braced === undefined) {

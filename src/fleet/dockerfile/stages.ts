@@ -122,9 +122,9 @@ const taking: ReadonlySet<string> = new Set(["FROM", "COPY", "ADD", "ONBUILD"]);
 /** The names in `COPY --from=…` and `RUN --mount=…,from=…`: a stage, its number, or an image. */
 export function copiedFrom(instruction: Instruction): readonly string[] {
   if (instruction.keyword === "FROM" || !isTaking(instruction)) return [];
-  const plain = instruction.text.replace(/["'\\]/g, "");
-  if (!/from=/i.test(plain)) return [];
-  return Array.from(plain.matchAll(/(?:--|,|=)from=([^\s,]+)/gi), ([, name = ""]) => name);
+  const unquoted = instruction.text.replace(/["'\\]/g, "");
+  if (!/from=/i.test(unquoted)) return [];
+  return Array.from(unquoted.matchAll(/(?:--|,|=)from=([^\s,]+)/gi), ([, name = ""]) => name);
 }
 
 /** The index of the stage with this name (in any case) or number, or -1. */

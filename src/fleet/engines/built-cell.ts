@@ -79,14 +79,14 @@ export type BuildEvent =
 /** The builder as the lock names it, and the local engine that keeps the image, if any. */
 export interface Builder {
   readonly described: string;
-  readonly keeper: LocalEngine | null;
+  readonly localEngine: LocalEngine | null;
 }
 
 /** The lock's entry of a cell that was just built. `created` is RFC 3339. */
 export function lockedImageOf(
   planned: ReadyCell,
   built: Pick<BuiltCell, "digest" | "manifest" | "blobs" | "buildMs" | "image" | "measured" | "attested">,
-  { described, keeper }: Builder,
+  { described, localEngine }: Builder,
   created: string,
 ): LockedImage {
   const { cell, tag, inputDigest, bases, inputs } = planned;
@@ -97,7 +97,7 @@ export function lockedImageOf(
     tag,
     inputDigest,
     digest: built.digest,
-    ...(built.digest === null ? localOf(built.image, keeper) : {}),
+    ...(built.digest === null ? localOf(built.image, localEngine) : {}),
     ...(built.manifest === null ? {} : { manifest: built.manifest }),
     requires: cell.requires,
     ...(built.measured === null ? {} : { measured: built.measured }),
@@ -124,8 +124,8 @@ function buildSecondsOf({ locked, inputDigest }: ReadyCell, buildMs: number | nu
   return buildSeconds === undefined ? {} : { buildSeconds };
 }
 
-function localOf(image: BuiltImage | null, keeper: LocalEngine | null): Pick<LockedImage, "local"> {
-  return keeper !== null && isDigest(image?.id) ? { local: { engine: keeper, id: image.id } } : {};
+function localOf(image: BuiltImage | null, localEngine: LocalEngine | null): Pick<LockedImage, "local"> {
+  return localEngine !== null && isDigest(image?.id) ? { local: { engine: localEngine, id: image.id } } : {};
 }
 
 /** A lock of these images, with what the matrix says of all of them. */

@@ -47,7 +47,7 @@ export function createCacheTargets({ to }: CacheOptions): (cell: string) => read
 
 /** The cell's id as a part of a tag; a changed or long one ends with a hash, so that no two cells meet. */
 function tagPart(cell: string): string {
-  const plain = cell.replace(/[^A-Za-z0-9._-]/g, "-").slice(0, 90);
-  if (plain === cell) return cell;
-  return `${plain}-${createHash("sha256").update(cell).digest("hex").slice(0, 8)}`;
+  const safeName = cell.replace(/[^A-Za-z0-9._-]/g, "-").slice(0, 90);
+  if (safeName === cell) return cell;
+  return `${safeName}-${createHash("sha256").update(cell).digest("hex").slice(0, 8)}`;
 }

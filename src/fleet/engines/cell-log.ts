@@ -18,11 +18,13 @@ export interface CellLog {
 
 /** The path of a cell's log: its id if that is a file name on every system, else a safe name with a short hash. */
 export function cellLogPath(folder: string, cell: string): string {
-  const plain = cell.replace(/[^a-zA-Z0-9._+-]/g, "_").slice(0, 150);
+  const safeName = cell.replace(/[^a-zA-Z0-9._+-]/g, "_").slice(0, 150);
   const hash = createHash("sha256").update(cell).digest("hex").slice(0, 8);
   return join(
     folder,
-    plain === cell && !cell.startsWith(".") ? `${cell}.log` : `${plain.replace(/^\.+/, "")}-${hash}.log`,
+    safeName === cell && !cell.startsWith(".")
+      ? `${cell}.log`
+      : `${safeName.replace(/^\.+/, "")}-${hash}.log`,
   );
 }
 

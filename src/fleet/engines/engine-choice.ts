@@ -79,6 +79,6 @@ export function requireNetwork(network: string, engine: EngineName): void {
 
 /** The images of a buildx builder are on the builder: without a push nothing could be done with them. */
 export function requirePush({ engine = defaultEngine }: EngineChoice, push: boolean): void {
-  if (engineTraits[engine].keeper !== null || push) return;
+  if (engineTraits[engine].localEngine !== null || push) return;
   throw usageError("images that a buildx builder builds stay on the builder", "add --push");
 }

@@ -10,15 +10,15 @@ export interface EngineTraits {
   /** The values of `--network`; null for names of the engine's own. */
   readonly networks: readonly string[] | null;
   /** The engine that keeps the images, for use without a push; null for builders that keep them to themselves. */
-  readonly keeper: LocalEngine | null;
+  readonly localEngine: LocalEngine | null;
 }
 
 const networks = ["default", "none", "host"];
 
 export const engineTraits = {
-  docker: { builders: false, cache: true, networks, keeper: "docker" },
-  buildx: { builders: true, cache: true, networks, keeper: null },
-  podman: { builders: false, cache: false, networks: null, keeper: "podman" },
+  docker: { builders: false, cache: true, networks, localEngine: "docker" },
+  buildx: { builders: true, cache: true, networks, localEngine: null },
+  podman: { builders: false, cache: false, networks: null, localEngine: "podman" },
 } as const satisfies Record<string, EngineTraits>;
 
 export type EngineName = keyof typeof engineTraits;

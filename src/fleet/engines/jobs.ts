@@ -80,10 +80,10 @@ export function unreadyProblem(
   reasons: UnresolvedBases = new Map(),
 ): Problem {
   const [{ cell }, ...others] = cells;
-  const open = cells.flatMap(({ bases }) => bases.filter(({ digest }) => digest === null));
-  const missing = open.filter(({ parent }) => parent === undefined).map(({ used }) => used);
+  const unpinned = cells.flatMap(({ bases }) => bases.filter(({ digest }) => digest === null));
+  const missing = unpinned.filter(({ parent }) => parent === undefined).map(({ used }) => used);
   const who = others.length === 0 ? cell.id : `${cell.id} and ${others.length} more`;
-  const [parent] = open.flatMap((base) => base.parent ?? []);
+  const [parent] = unpinned.flatMap((base) => base.parent ?? []);
   if (missing.length === 0 && parent !== undefined) {
     return {
       code: "BASE_NOT_BUILT",

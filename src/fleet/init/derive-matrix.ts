@@ -227,7 +227,7 @@ function freeAxis(
     { template: "backend", target: "flavor" }[column?.name ?? ""] ?? axisNameFor(argument ?? "variant");
   const used = before.map((axis) => axis.name);
   const name = freeName(wanted, used);
-  const plain = (column?.cells ?? []).map((text, row) => {
+  const texts = (column?.cells ?? []).map((text, row) => {
     if (column?.name === "template") return shortName(text ?? "");
     if (column?.name === "contexts")
       return (
@@ -239,13 +239,13 @@ function freeAxis(
       argument === null ? null : dockerfileOf(builds[row]?.dockerfile ?? "").defaults.get(argument);
     return text || standard || "default";
   });
-  const labels = labelsOf(factor, plain);
+  const labels = labelsOf(factor, texts);
   if (new Set(labels).size === factor.size)
     return { name, factor, labels, column: column?.name === "contexts" ? null : (column?.name ?? null) };
   // Labels of one column are not unique: add the texts of the others.
   const whole = labelsOf(
     factor,
-    plain.map((text, row) =>
+    texts.map((text, row) =>
       [text, ...factor.columns.filter((each) => each !== column).map(({ cells }) => cells[row])]
         .filter(Boolean)
         .join("-"),

@@ -1,6 +1,6 @@
 /** Changes a Dockerfile line by line, for `init --from`. */
 
-import type { Placed } from "./reading.ts";
+import type { StagedInstruction } from "./reading.ts";
 
 export interface Edit {
   /** The line in the unchanged file, from 1. */
@@ -32,7 +32,7 @@ export function draftOf(text: string): Draft {
 }
 
 /** Adds a line before an instruction, once. */
-export function addBefore(draft: Draft, { instruction: { line } }: Placed, text: string): void {
+export function addBefore(draft: Draft, { instruction: { line } }: StagedInstruction, text: string): void {
   if (!draft.added.some((each) => each.line === line && each.text === text)) draft.added.push({ line, text });
 }
 
@@ -69,7 +69,7 @@ export function applyEdits(text: string, edits: readonly Edit[]): string {
  */
 export function replaceIn(
   draft: Draft,
-  { instruction, lastLine }: Placed,
+  { instruction, lastLine }: StagedInstruction,
   pattern: RegExp,
   replacement: (match: string, variable: (name: string) => string) => string,
 ): readonly string[] {
@@ -92,12 +92,12 @@ export function replaceIn(
 }
 
 function inSingleQuotes(text: string): boolean {
-  let open: string | null = null;
+  let block: string | null = null;
   for (let at = 0; at < text.length; at++) {
     const character = text[at];
-    if (character === "\\" && open !== "'") at++;
-    else if (open === null && (character === "'" || character === '"')) open = character;
-    else if (character === open) open = null;
+    if (character === "\\" && block !== "'") at++;
+    else if (block === null && (character === "'" || character === '"')) block = character;
+    else if (character === block) block = null;
   }
-  return open === "'";
+  return block === "'";
 }

@@ -124,9 +124,9 @@ export function targetsIn(text: string): readonly string[] | null {
     .replace(/^\s*["']|["']\s*$/g, "")
     .split(/[\s;,]+/)
     .filter((word) => word !== "");
-  const plain = /-(arch|gencode|gpu)/.test(text) ? optionTargets(text) : listed;
+  const targets = /-(arch|gencode|gpu)/.test(text) ? optionTargets(text) : listed;
   const found: string[] = [];
-  for (const word of plain) {
+  for (const word of targets) {
     const code = gpuVendors.flatMap((vendor) => words[vendor].codeOf(word) ?? []);
     if (code.length === 0) return null;
     found.push(...code);

@@ -6,7 +6,7 @@ import { nvidiaAxis } from "../matrix/nvidia-axis.ts";
 import { addBefore, type Draft, replaceIn } from "./draft.ts";
 import { targetsIn } from "./gpu-targets.ts";
 import { proposeComputes } from "./nvidia-computes.ts";
-import { assignmentsOf, type Placed, type Reading, type Tool } from "./reading.ts";
+import { assignmentsOf, type StagedInstruction, type Reading, type Tool } from "./reading.ts";
 import type { ArgumentTemplates } from "./vary-march.ts";
 import type { ProposedGpus } from "./write-matrix.ts";
 
@@ -104,7 +104,7 @@ function listed({ placed }: Reading, draft: Draft, variable: Variable): readonly
 }
 
 /** Answers the replaced values. A value with a variable in it stays. */
-function replaceValue(draft: Draft, placed: Placed, variable: Variable): readonly string[] {
+function replaceValue(draft: Draft, placed: StagedInstruction, variable: Variable): readonly string[] {
   const pattern = new RegExp(
     `(?<=(?<![A-Za-z0-9_])(?:-D)?${variable}(?::STRING)?=)("[^"$]+"|'[^'$]+'|[^\\s"'$]+)`,
     "g",

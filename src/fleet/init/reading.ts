@@ -9,7 +9,7 @@ import {
 } from "../dockerfile/instructions.ts";
 import { readStages, type Stage, stageOf } from "../dockerfile/stages.ts";
 
-export interface Placed {
+export interface StagedInstruction {
   readonly instruction: Instruction;
   /** Index of its stage; -1 before the first `FROM`. */
   readonly stage: number;
@@ -20,7 +20,7 @@ export interface Placed {
 }
 
 export interface Reading {
-  readonly placed: readonly Placed[];
+  readonly placed: readonly StagedInstruction[];
   readonly stages: readonly Stage[];
 }
 
@@ -35,7 +35,7 @@ export function readDockerfile(text: string): Reading {
   const dockerfile = parseDockerfile(text);
   const stages = readStages(dockerfile);
   const lines = text.split("\n").length;
-  const placed = dockerfile.instructions.map((instruction, index): Placed => {
+  const placed = dockerfile.instructions.map((instruction, index): StagedInstruction => {
     const next = dockerfile.instructions[index + 1];
     return {
       instruction,
@@ -48,7 +48,7 @@ export function readDockerfile(text: string): Reading {
 }
 
 /** The instructions of a stage; for -1, those before the first `FROM`. */
-export function instructionsOf({ placed }: Reading, stage: number): readonly Placed[] {
+export function instructionsOf({ placed }: Reading, stage: number): readonly StagedInstruction[] {
   return placed.filter((each) => each.stage === stage);
 }
 
@@ -63,7 +63,7 @@ export function assignmentsOf({ text }: Instruction): readonly DeclaredArgument[
 }
 
 /** The arguments that the `ARG`s among these declare. */
-export function argumentsOf(placed: readonly Placed[]): readonly DeclaredArgument[] {
+export function argumentsOf(placed: readonly StagedInstruction[]): readonly DeclaredArgument[] {
   const declared = placed.filter(({ instruction }) => instruction.keyword === "ARG");
   return declared.flatMap(({ instruction }) => assignmentsOf(instruction));
 }
@@ -110,6 +110,6 @@ function toolIn(command: string): Tool | null {
   const [program = "", ...rest] = command.split(/\s+/);
   // A wheel is compiled already.
   if (rest.some((word) => word.endsWith(".whl"))) return null;
-  const plain = [program.replace(/^.*\//, ""), ...rest].join(" ");
-  return order.find((tool) => tools[tool].test(plain)) ?? null;
+  const commandLine = [program.replace(/^.*\//, ""), ...rest].join(" ");
+  return order.find((tool) => tools[tool].test(commandLine)) ?? null;
 }

@@ -213,20 +213,20 @@ function exclusions(axes: readonly Axis[]): readonly Exclusion[] {
     (some, { labels }) => some.flatMap((row) => labels.map((label) => [...row, label])),
     [[]],
   );
-  let open = product.filter((row) => !exists.has(JSON.stringify(row)));
+  let unexcluded = product.filter((row) => !exists.has(JSON.stringify(row)));
   const rules: Combination[] = [];
   for (const [first, one] of axes.entries()) {
     for (const [second, other] of axes.entries()) {
       if (second <= first) continue;
       const seen = new Set(all.map((row) => JSON.stringify([row[first], row[second]])));
       const isMissing = (row: readonly string[]) => !seen.has(JSON.stringify([row[first], row[second]]));
-      const missing = open.filter(isMissing).map((row) => [row[first] ?? "", row[second] ?? ""]);
-      open = open.filter((row) => !isMissing(row));
+      const missing = unexcluded.filter(isMissing).map((row) => [row[first] ?? "", row[second] ?? ""]);
+      unexcluded = unexcluded.filter((row) => !isMissing(row));
       rules.push(...grouped([one.name, other.name], missing));
     }
   }
   const names = axes.map(({ name }) => name);
-  return [...rules, ...grouped(names, open)].map((rule) => ({
+  return [...rules, ...grouped(names, unexcluded)].map((rule) => ({
     ...rule,
     reason: "not among the original builds",
   }));

@@ -9,7 +9,7 @@ import {
   compilingStages,
   type DeclaredArgument,
   instructionsOf,
-  type Placed,
+  type StagedInstruction,
   type Reading,
 } from "./reading.ts";
 
@@ -44,7 +44,7 @@ const makeCall =
 
 /** Puts arguments on the command line of make if the Makefile assigns them, or assigns a `-march` of its own. */
 function handOver(
-  stage: readonly Placed[],
+  stage: readonly StagedInstruction[],
   draft: Draft,
   args: ArgumentTemplates,
   makefiles: Assignments,
@@ -80,7 +80,7 @@ function handOver(
 }
 
 /** The matches in steps that a shell runs. */
-function callsIn(stage: readonly Placed[], pattern: RegExp) {
+function callsIn(stage: readonly StagedInstruction[], pattern: RegExp) {
   const steps = stage.filter((each) => each.instruction.keyword === "RUN" && !isExecForm(each));
   return steps.flatMap((placed) =>
     [...placed.instruction.text.matchAll(pattern)].map((match) => ({ placed, match })),
@@ -95,7 +95,7 @@ function names([, rest = ""]: RegExpExecArray, name: string): boolean {
 /** Inserts a text behind a match of the instruction's text. */
 function insertBehind(
   { lines, starts }: Draft,
-  { instruction }: Placed,
+  { instruction }: StagedInstruction,
   match: RegExpExecArray,
   text: string,
 ): void {
@@ -106,7 +106,7 @@ function insertBehind(
   lines[index] = line.slice(0, column) + text + line.slice(column);
 }
 
-function varyStage(stage: readonly Placed[], draft: Draft): ArgumentTemplates {
+function varyStage(stage: readonly StagedInstruction[], draft: Draft): ArgumentTemplates {
   const own = Object.fromEntries(
     argumentsOf(stage).flatMap((argument) => {
       const template = templateFor(argument);
@@ -143,7 +143,7 @@ function compilerOf(name: string): string {
 }
 
 /** Replaces `-march` options; null if there are none. */
-function varyLiterals(stage: readonly Placed[], draft: Draft): ArgumentTemplates | null {
+function varyLiterals(stage: readonly StagedInstruction[], draft: Draft): ArgumentTemplates | null {
   const name = "MARCH_FLAGS";
   const found = stage
     .filter(({ instruction }) => instruction.keyword === "RUN" || instruction.keyword === "ENV")
@@ -159,12 +159,12 @@ function varyLiterals(stage: readonly Placed[], draft: Draft): ArgumentTemplates
   return { [name]: flags };
 }
 
-function bodyOf({ instruction: { text, documents } }: Placed): string {
+function bodyOf({ instruction: { text, documents } }: StagedInstruction): string {
   return `${text}\n${documents}`;
 }
 
 /** `RUN ["make", "-march=native"]` has no shell to expand a variable. */
-function isExecForm({ instruction: { text } }: Placed): boolean {
+function isExecForm({ instruction: { text } }: StagedInstruction): boolean {
   return /^\s*RUN\s+(--\S+\s+)*\[/i.test(text);
 }
 
@@ -173,7 +173,7 @@ const call =
   /(?:^\s*RUN\s+(?:--\S+\s+)*|&&|\|\||[;|(])\s*(?:[A-Za-z_]\w*=\S*\s+)*(gcc|g\+\+|cc|c\+\+|clang(?:\+\+)?|nvcc)(?:-[\d.]+)?(?=\s)/gi;
 
 /** `RUN gcc …`: a compiler reads no variable, so the call gets the flags as an option. */
-function varyCalls(stage: readonly Placed[], draft: Draft): ArgumentTemplates {
+function varyCalls(stage: readonly StagedInstruction[], draft: Draft): ArgumentTemplates {
   const name = "MARCH_FLAGS";
   const calls = callsIn(stage, call);
   const [first] = calls;
@@ -191,7 +191,7 @@ function varyCalls(stage: readonly Placed[], draft: Draft): ArgumentTemplates {
  * Puts the option into `CC` and `CXX`, which Autoconf, CMake, Meson, make and setuptools read from the environment: so the project's flags
  * stay. If the Dockerfile itself names the compiler, the option goes into its flags.
  */
-function varyCompiler(stage: readonly Placed[], draft: Draft): ArgumentTemplates {
+function varyCompiler(stage: readonly StagedInstruction[], draft: Draft): ArgumentTemplates {
   const step = stage.find(({ tool }) => tool !== null && tool !== "compiler");
   if (step === undefined) return {};
   const texts = stage.map(bodyOf).join("\n");

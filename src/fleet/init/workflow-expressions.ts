@@ -106,8 +106,8 @@ function parsed(text: string): Expr {
 }
 
 function evaluate(text: string, { matrix, env, inputs }: Contexts): data.ExpressionData {
-  const known = { matrix: dataOf(matrix), env: open(env), ...(inputs && { inputs: dataOf(inputs) }) };
-  const evaluator: Evaluator = Object.assign(new Evaluator(parsed(text), open(known), ofRunByName), {
+  const known = { matrix: dataOf(matrix), env: dictionary(env), ...(inputs && { inputs: dataOf(inputs) }) };
+  const evaluator: Evaluator = Object.assign(new Evaluator(parsed(text), dictionary(known), ofRunByName), {
     visitLogical: (logical: Logical) => chained(logical, (each) => each.accept(evaluator)),
     visitUnary: ({ expr }: Unary) => negated(() => expr.accept(evaluator)),
   });
@@ -141,7 +141,7 @@ function negated(read: () => data.ExpressionData): data.ExpressionData {
 }
 
 /** A dictionary in which a missing name is unknown, and not null. */
-function open(known: Readonly<Record<string, unknown>>): data.Dictionary {
+function dictionary(known: Readonly<Record<string, unknown>>): data.Dictionary {
   const found = dictionaryOf(known);
   const get = found.get.bind(found);
   return Object.assign(found, {

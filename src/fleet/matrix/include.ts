@@ -107,9 +107,9 @@ function entriesOf(entry: Entry, axes: readonly Axis[]): readonly Entry[] {
   };
   const rules = Object.entries(parseMatch(Object.fromEntries(names.filter(isRule).map(inputOf(entry)))));
   if (rules.length === 0) return [entry];
-  const plain = Object.fromEntries(Object.entries(entry).filter(([name]) => !isRule(name)));
+  const ownValues = Object.fromEntries(Object.entries(entry).filter(([name]) => !isRule(name)));
   const own = axes.flatMap((axis) => {
-    const value = labelled(axis, plain[axis.name]);
+    const value = labelled(axis, ownValues[axis.name]);
     return value === undefined ? [] : [[axis.name, value] as const];
   });
   let chosen: readonly Readonly<Record<string, AxisValue>>[] = [Object.fromEntries(own)];
@@ -131,7 +131,7 @@ function entriesOf(entry: Entry, axes: readonly Axis[]): readonly Entry[] {
     });
   }
   return chosen.map((values) => ({
-    ...plain,
+    ...ownValues,
     ...Object.fromEntries(Object.entries(values).map(([name, { label }]) => [name, label])),
   }));
 }

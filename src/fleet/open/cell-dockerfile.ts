@@ -26,7 +26,7 @@ export interface CellDockerfile extends RenderedFile {
   /** The file that has the lines of `bases`: the Dockerfile of the project, or the rendered Dockerfile. */
   readonly basesIn: string;
   /** Its text without labels, and all else that makes no difference to the image. */
-  readonly effect: string;
+  readonly effective: string;
   /** Its use of the context. A base's `ONBUILD` and `ENV` may use more. */
   readonly use: ContextUse;
 }
@@ -82,8 +82,8 @@ function checkFile(
   problems.push(...undeclaredToolkit(cell, runBase, { file: path, ...(line !== undefined && { line }) }));
   for (const check of checks) for (const each of own.instructions) problems.push(...check(each, path));
   throwProblems(problems);
-  const effect = effectiveText(own, cell.settings.target?.value ?? null, options, stages);
-  return Object.assign(file, { bases: uniqueByRef(bases), basesIn: path, effect, use });
+  const effective = effectiveText(own, cell.settings.target?.value ?? null, options, stages);
+  return Object.assign(file, { bases: uniqueByRef(bases), basesIn: path, effective, use });
 }
 
 /** Several instructions may name one base. */

@@ -166,7 +166,7 @@ export function checkedCells(fleet: Fleet, only: readonly Selection[]): readonly
   const effectOf = (cell: Cell) => {
     const { dir, named } = fleet.folderOf(cell);
     const folders = JSON.stringify(named.map((each) => [each.name, each.dir]));
-    return `${fleet.dockerfileOf(cell).effect} ${dir} ${folders}`;
+    return `${fleet.dockerfileOf(cell).effective} ${dir} ${folders}`;
   };
   throwProblems(ignoredAxes(cells, effectOf, fleet.matrix));
   return chosen;

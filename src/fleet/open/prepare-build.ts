@@ -39,7 +39,7 @@ export interface BuildQuestion {
   /** The lock will be written: a lock of another repository is refused. */
   readonly writes?: boolean;
   /** The engine that keeps images that are not pushed. The engine is asked for the images it has. */
-  readonly keeper?: LocalEngine | null;
+  readonly localEngine?: LocalEngine | null;
 }
 
 export interface PreparedBuild {
@@ -51,7 +51,7 @@ export interface PreparedBuild {
 /** Plans the next build, by the lock and what registries say of the bases. */
 export async function prepareBuild(
   fleet: Fleet,
-  { only, lockFile, bases, local = {}, push, onProblem, writes = false, keeper = null }: BuildQuestion,
+  { only, lockFile, bases, local = {}, push, onProblem, writes = false, localEngine = null }: BuildQuestion,
   world: World,
 ): Promise<PreparedBuild> {
   const problems: Problem[] = [];
@@ -70,7 +70,7 @@ export async function prepareBuild(
     lock,
     only,
     published: push,
-    held: await heldBy(keeper, fleet, lock, world),
+    held: await heldBy(localEngine, fleet, lock, world),
     replaceBases: parseReplacements(bases.replaceBase),
     rebuild: rebuildAsked(bases.cache),
     findBaseDigest,
@@ -163,16 +163,16 @@ function describeLocal({ ref, engine, id }: LocalBaseUse): string {
 
 /** Asks the engine only if a lock has an image that was built and not pushed: a build with nothing to do needs no engine. */
 async function heldBy(
-  keeper: LocalEngine | null,
+  localEngine: LocalEngine | null,
   fleet: Fleet,
   lock: Lock | null,
   { env }: World,
 ): Promise<ReadonlySet<string> | undefined> {
-  if (keeper === null) return undefined;
+  if (localEngine === null) return undefined;
   const waiting = [lock, ...(await parentLocks(fleet))].some((each) =>
     Object.values(each?.images ?? {}).some(({ digest, created }) => digest === null && created !== null),
   );
   if (!waiting) return undefined;
   const { heldImages } = await import("../engines/local-images.ts");
-  return heldImages(keeper, env);
+  return heldImages(localEngine, env);
 }

@@ -82,7 +82,7 @@ export async function publishIndex(request: IndexRequest): Promise<PublishedInde
   const own = silent(reference);
   try {
     await announce(registry, own, { signal, sleep });
-    const settled = await settle(request, look, mine, own);
+    const settled = await settleIndex(request, look, mine, own);
     // It may be another publisher's index that has our images.
     await vouchFor(settled, request);
     const how = replace && before !== null ? "replaced" : "written";
@@ -123,7 +123,7 @@ function union(current: FleetIndex | null, mine: FleetIndex, reference: ImageRef
   return { ...mine, entries: new Map([...current.entries, ...mine.entries]) };
 }
 
-async function settle(
+async function settleIndex(
   request: IndexRequest,
   look: () => Promise<CurrentIndex | null>,
   mine: FleetIndex,

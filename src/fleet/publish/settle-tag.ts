@@ -65,13 +65,13 @@ export async function settleTag<Held extends { readonly digest: Digest }>(
   own: Announcement = silent(writer.reference),
 ): Promise<Held | null> {
   try {
-    return await settle(writer, own);
+    return await writeUntilSettled(writer, own);
   } finally {
     await withdraw(writer.registry, own, { signal: writer.signal, sleep: writer.sleep });
   }
 }
 
-async function settle<Held extends { readonly digest: Digest }>(
+async function writeUntilSettled<Held extends { readonly digest: Digest }>(
   writer: TagWriter<Held>,
   own: Announcement,
 ): Promise<Held | null> {

@@ -57,9 +57,9 @@ export function fleetSigning(
     async vouch(digests) {
       // A signer that cannot know its own signatures again would sign twice.
       const isBlind = (await signer.asTrusted()) === null;
-      const open = digests.filter((digest) => !vouched.has(digest) && !(isBlind && signed.has(digest)));
-      await sign(reference, open, signal === undefined ? {} : { signal });
-      for (const digest of open) vouched.add(digest);
+      const unsigned = digests.filter((digest) => !vouched.has(digest) && !(isBlind && signed.has(digest)));
+      await sign(reference, unsigned, signal === undefined ? {} : { signal });
+      for (const digest of unsigned) vouched.add(digest);
     },
     done: () => ({ signed: [...signed], kept: [...kept] }),
   };

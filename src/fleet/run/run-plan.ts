@@ -180,7 +180,7 @@ async function buildMissing(
   const examined = { registry, holder: holderOf(engine), onEffect };
   return buildPlan(plan, fleet, {
     ...{ engine, revision, concurrency, onEvent, lockFile: options.lockFile, drain: signal },
-    builder: { described, keeper: engineTraits[choice.engine ?? defaultEngine].keeper },
+    builder: { described, localEngine: engineTraits[choice.engine ?? defaultEngine].localEngine },
     publishing: push ? { registry, signing, attest } : null,
     examine: plan.matrix.measure
       ? imageExaminer({ ...examined, declared: declaredImages(plan), cache: folderCache(cacheFolder(env)) })

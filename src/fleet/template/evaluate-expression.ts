@@ -169,8 +169,8 @@ function holdsIn(scope: Scope): (param: hbs.AST.Expression) => boolean {
 
 /** Null, no, an empty text and an empty list count as no. */
 export function holds(value: unknown): boolean {
-  const plain = typeof value === "object" ? (textOf(value) ?? value) : value;
-  return Boolean(plain) && !(Array.isArray(plain) && plain.length === 0);
+  const primitive = typeof value === "object" ? (textOf(value) ?? value) : value;
+  return Boolean(primitive) && !(Array.isArray(primitive) && primitive.length === 0);
 }
 
 /** The text of what is printed or compared, or null for a mapping, a list and nothing. */

@@ -30,7 +30,7 @@ export function settleCells(
     const { cell, skipped } = entry;
     if (skipped !== null || isPlain(cell.settings)) return entry;
     try {
-      return { cell: { ...cell, settings: settle(cell, matrix, moved) }, skipped };
+      return { cell: { ...cell, settings: renderSettings(cell, matrix, moved) }, skipped };
     } catch (error) {
       if (!(error instanceof ImgmatchError)) throw error;
       if (!problems.has(cell.settings)) problems.set(cell.settings, error.problems);
@@ -53,7 +53,7 @@ const isPlain = oncePer((settings: CellSettings): boolean => {
   return ![...texts.map((name) => settings[name]?.value ?? ""), ...bases].some((text) => text.includes("{{"));
 });
 
-function settle(own: Cell, matrix: Matrix, moved: string): CellSettings {
+function renderSettings(own: Cell, matrix: Matrix, moved: string): CellSettings {
   const { settings } = own;
   // The templates see the matrix's repository, not the repository that is rendered here.
   const cell: Cell = { ...own, settings: { ...settings, repository: null } };

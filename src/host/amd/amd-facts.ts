@@ -36,8 +36,8 @@ export function readAmd(io: HostIo, pci: readonly PciGpu[], options: AmdOptions)
   // radeon drives cards before GCN, which have no ROCm.
   const cards = pci.filter(({ driver }) => driver !== "radeon");
   const kfd = readKfd(io);
-  const held = cards.some(({ driver }) => driver === "amdgpu");
-  const loaded = held || io.exists(modulePath) || kfd.gpus.length + kfd.masked > 0;
+  const isDriven = cards.some(({ driver }) => driver === "amdgpu");
+  const loaded = isDriven || io.exists(modulePath) || kfd.gpus.length + kfd.masked > 0;
   if (!loaded && cards.length === 0) return { facts: null, runtime: null, problems: [], sources: {} };
   const gpus = kfd.gpus.map((gpu, index) => factsOf(io, gpu, { index, all: kfd.gpus }));
   const reached = reach(io, gpus, kfd.masked);
@@ -103,8 +103,8 @@ function reach(io: HostIo, gpus: readonly AmdGpuFacts[], masked: number) {
   });
   if (!io.exists("/dev/kfd")) return absent("/dev/kfd");
   if (!io.mayOpen("/dev/kfd")) return { gpus, problems: [problem.noPermission("/dev/kfd", container)] };
-  const open = gpus.filter(({ render }) => render === null || io.mayOpen(render));
-  if (open.length > 0) return { gpus: open, problems: [] };
+  const opening = gpus.filter(({ render }) => render === null || io.mayOpen(render));
+  if (opening.length > 0) return { gpus: opening, problems: [] };
   const there = gpus.filter(({ render }) => render !== null && io.exists(render));
   if (there.length === 0) return absent(first.render ?? "/dev/dri");
   return { gpus: there, problems: [problem.noPermission(there[0]?.render ?? "/dev/dri", container)] };
@@ -183,9 +183,9 @@ function undrivenGpu(card: PciGpu, index: number): AmdGpuFacts {
 /** Cards that the compute driver does not list: without a driver, held by another one, or skipped. GPUs that only draw do not count. */
 function unlisted(cards: readonly PciGpu[], container: boolean): readonly HostProblem[] {
   const computing = cards.filter(({ id }) => findAmdProduct(id)?.integrated === false);
-  const held = (by: (driver: string | null) => boolean) => computing.filter(({ driver }) => by(driver));
-  const [free, left] = [held((driver) => driver === null), held((driver) => driver === "amdgpu")];
-  const taken = held((driver) => driver !== null && driver !== "amdgpu");
+  const drivenBy = (by: (driver: string | null) => boolean) => computing.filter(({ driver }) => by(driver));
+  const [free, left] = [drivenBy((driver) => driver === null), drivenBy((driver) => driver === "amdgpu")];
+  const taken = drivenBy((driver) => driver !== null && driver !== "amdgpu");
   const [other] = taken;
   return [
     ...(free.length === 0 ? [] : [problem.noDriver(free.map(shortBus), null)]),

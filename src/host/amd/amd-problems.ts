@@ -4,15 +4,15 @@ import type { HostProblem } from "../facts.ts";
 
 const container = "start the container with its GPUs: docker run --device /dev/kfd --device /dev/dri";
 
-export function noDriver(devices: readonly string[], holder: string | null): HostProblem {
+export function noDriver(devices: readonly string[], driver: string | null): HostProblem {
   const found = count(devices);
   return {
     code: "HOST_AMD_NO_DRIVER",
-    message: holder === null ? `${found} and no amdgpu module that drives it` : `${holder} holds ${found}`,
+    message: driver === null ? `${found} and no amdgpu module that drives it` : `${driver} holds ${found}`,
     fix:
-      holder === null
+      driver === null
         ? "load the driver (modprobe amdgpu), and see dmesg for lines of amdgpu"
-        : `unbind the GPU from ${holder} and bind it to amdgpu, or resolve inside the virtual machine that has it`,
+        : `unbind the GPU from ${driver} and bind it to amdgpu, or resolve inside the virtual machine that has it`,
   };
 }
 

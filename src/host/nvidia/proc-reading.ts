@@ -19,8 +19,8 @@ export function readProcNvidia(io: HostIo, driver: string | null, pci: readonly 
     const gpus = visible(io, listed).map((gpu, index) => fromProc(gpu, index, pci));
     return { ...reading, source: procGpusPath, gpus };
   }
-  const held = pci.filter((gpu) => gpu.driver === "nvidia");
-  return { ...reading, source: pciPath, gpus: held.length === 0 ? null : held.map(fromPci) };
+  const driven = pci.filter((gpu) => gpu.driver === "nvidia");
+  return { ...reading, source: pciPath, gpus: driven.length === 0 ? null : driven.map(fromPci) };
 }
 
 /** A GPU whose PCI device alone is known. */

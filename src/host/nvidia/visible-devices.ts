@@ -135,10 +135,10 @@ function ambiguous(value: string): HostProblem {
 }
 
 function invalidEntry(source: string, entry: string, grammar: SelectionGrammar): HostProblem {
-  const effect = grammar === "cuda" ? "CUDA ignores it and every entry after it" : "it is left out";
+  const outcome = grammar === "cuda" ? "CUDA ignores it and every entry after it" : "it is left out";
   return {
     code: "HOST_VISIBLE_DEVICES_UNCLEAR",
-    message: `${source}: there is no GPU ${JSON.stringify(entry)}; ${effect}`,
+    message: `${source}: there is no GPU ${JSON.stringify(entry)}; ${outcome}`,
     fix: "correct the variable or unset it",
   };
 }

@@ -183,19 +183,19 @@ function blocksOf(
     if (target !== null) leaders.add(target);
   }
   const blocks = new Map<number, Block>();
-  let open: { readonly start: number; readonly features: Set<string> } | null = null;
+  let guard: { readonly start: number; readonly features: Set<string> } | null = null;
   const close = (next: readonly number[], leaves: boolean) => {
-    if (open !== null) blocks.set(open.start, { features: open.features, next, leaves });
-    open = null;
+    if (guard !== null) blocks.set(guard.start, { features: guard.features, next, leaves });
+    guard = null;
   };
   for (const { at, end, flow, target, features } of steps) {
     if (leaders.has(at)) close([at], false);
-    open ??= { start: at, features: new Set() };
-    for (const feature of features) open.features.add(feature);
+    guard ??= { start: at, features: new Set() };
+    for (const feature of features) guard.features.add(feature);
     const inside = target !== null && places.has(target) ? [target] : [];
     // A jump out of the function is a call whose callee returns for this function.
     if (flow === "call" || (flow === "jump" && inside.length === 0))
-      for (const feature of called(target)) open.features.add(feature);
+      for (const feature of called(target)) guard.features.add(feature);
     if (flow === "branch") close([end, ...inside], inside.length === 0);
     else if (flow === "jump") close(inside, inside.length === 0);
     else if (flow === "end") close([], true);

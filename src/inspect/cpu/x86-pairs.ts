@@ -125,8 +125,8 @@ export function newerFormOf(instruction: Instruction, features: readonly string[
 /** VPINSRD is AVX's form of PINSRD. */
 function withoutV(mnemonic: Mnemonic): Mnemonic {
   const name = Mnemonic[mnemonic] ?? "";
-  const plain = name.startsWith("Vp") ? `P${name.slice(2)}` : "";
-  return Mnemonic[plain as keyof typeof Mnemonic] ?? mnemonic;
+  const legacy = name.startsWith("Vp") ? `P${name.slice(2)}` : "";
+  return Mnemonic[legacy as keyof typeof Mnemonic] ?? mnemonic;
 }
 
 /** The last instructions in a ring, and their parts: an older form has at most five. */

@@ -225,11 +225,11 @@ export function codeSegments(elf: Elf): readonly ElfSegment[] {
 
 /** The place in the file of an address; null if no segment holds it. */
 export function offsetOfAddress(elf: Elf, address: number): number | null {
-  const holder = elf.segments.find(
+  const around = elf.segments.find(
     (segment) =>
       segment.type === segmentType.load &&
       address >= segment.address &&
       address < segment.address + segment.size,
   );
-  return holder === undefined ? null : holder.offset + (address - holder.address);
+  return around === undefined ? null : around.offset + (address - around.address);
 }

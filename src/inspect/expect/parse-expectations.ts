@@ -84,9 +84,9 @@ type Mistake = Pick<Problem, "message"> & { readonly fix: string };
 
 function parseWord(word: string): ParsedWord[] | Mistake {
   const isThere = !word.startsWith("!");
-  const plain = isThere ? word : word.slice(1);
+  const bare = isThere ? word : word.slice(1);
   for (const vendor of gpuVendors) {
-    const targets = targetsIn[vendor](plain);
+    const targets = targetsIn[vendor](bare);
     if (targets.length > 0) return targets.map((target) => targetWord(vendor, target, isThere));
   }
   if (word === "!ptx") return [{ kind: "ptx", value: "", check: ptxIsNowhere }];

@@ -82,8 +82,8 @@ function collectFiles(root: Node): Omit<ImageFiles, "realPath"> {
   const packages: PackageRecords[] = [];
   const unread: UnopenedFile[] = [];
   const loader = new Map<string, LoaderRecord>();
-  const open: { node: Node; path: string }[] = [{ node: root, path: "" }];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+  const unvisited: { node: Node; path: string }[] = [{ node: root, path: "" }];
+  for (let next = unvisited.pop(); next !== undefined; next = unvisited.pop()) {
     const { node, path } = next;
     if (node.opened !== null) {
       const { layer, file } = node.opened;
@@ -99,7 +99,7 @@ function collectFiles(root: Node): Omit<ImageFiles, "realPath"> {
     // ldconfig follows the link.
     if (node.link !== null && confPath.test(path.slice(1)))
       loader.set(path, { kind: "conf", lines: [`include ${linked(path, node.link)}`] });
-    for (const [name, child] of node.children) open.push({ node: child, path: `${path}/${name}` });
+    for (const [name, child] of node.children) unvisited.push({ node: child, path: `${path}/${name}` });
   }
   const byPath = (a: { path: string }, b: { path: string }) => (a.path < b.path ? -1 : 1);
   return {
@@ -156,12 +156,12 @@ function walk(root: Node, parts: readonly string[]): Node | null {
 
 /** The parts of a path after the links of its folders. The last part is not followed. */
 function realFolder(root: Node, path: string): string[] | null {
-  let open = normalPath(path).split("/").filter(Boolean).reverse();
+  let parts = normalPath(path).split("/").filter(Boolean).reverse();
   const done: string[] = [];
   const nodes: (Node | undefined)[] = [root];
   let links = 0;
-  while (open.length > 1) {
-    const part = open.pop() ?? "";
+  while (parts.length > 1) {
+    const part = parts.pop() ?? "";
     if (part === "..") {
       done.pop();
       if (nodes.length > 1) nodes.pop();
@@ -170,16 +170,16 @@ function realFolder(root: Node, path: string): string[] | null {
     const node = nodes.at(-1)?.children.get(part);
     if (node?.link != null) {
       const target = node.link.split("/").filter((each) => each !== "" && each !== ".");
-      if (++links > maxLinks || open.length + target.length > maxParts) return null;
+      if (++links > maxLinks || parts.length + target.length > maxParts) return null;
       if (node.link.startsWith("/")) {
         done.length = 0;
         nodes.length = 1;
       }
-      open = [...open, ...target.reverse()];
+      parts = [...parts, ...target.reverse()];
       continue;
     }
     done.push(part);
     nodes.push(node);
   }
-  return [...done, ...open];
+  return [...done, ...parts];
 }

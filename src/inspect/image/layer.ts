@@ -125,7 +125,7 @@ export type LayerChange =
 /** Keeps the changes of a layer in order while its files are still being opened. */
 export function layerChanges() {
   const changes: LayerChange[] = [];
-  const open: Promise<void>[] = [];
+  const running: Promise<void>[] = [];
   let failure: { readonly error: unknown } | null = null;
   return {
     add: (change: LayerChange) => changes.push(change),
@@ -140,11 +140,11 @@ export function layerChanges() {
       done.catch((error: unknown) => {
         failure ??= { error };
       });
-      open.push(done);
+      running.push(done);
     },
     /** Waits for all files. Throws if one could not be opened. */
     async result(): Promise<readonly LayerChange[]> {
-      await Promise.all(open);
+      await Promise.all(running);
       return changes;
     },
   };

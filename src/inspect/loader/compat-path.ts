@@ -100,7 +100,7 @@ function byScripts(view: LoaderView): Found | null {
   const words = start.command.flatMap((word) => pathsOf(word, start).map((path) => view.realPath(path)));
   const startScript = scripts.find(({ path }) => words.includes(path));
   for (const { value, isConditional } of startScript?.settings ?? []) {
-    const onPath = settle({ value, isConditional }, view, start);
+    const onPath = placeOfSetting({ value, isConditional }, view, start);
     if (onPath !== null) return { onPath, reason: `LD_LIBRARY_PATH in ${startScript?.path}` };
   }
   const undecided = startScript ?? scripts.find(() => startsScript(view, start));
@@ -110,7 +110,11 @@ function byScripts(view: LoaderView): Found | null {
 }
 
 /** null if it is unknown. */
-function settle({ value, isConditional }: PathSetting, view: LoaderView, { env }: ImageStart): OnPath | null {
+function placeOfSetting(
+  { value, isConditional }: PathSetting,
+  view: LoaderView,
+  { env }: ImageStart,
+): OnPath | null {
   if (isConditional) return null;
   const inherited = env.LD_LIBRARY_PATH ?? "";
   const text = value

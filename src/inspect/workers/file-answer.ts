@@ -4,7 +4,7 @@ import { ImgmatchError, type Problem } from "../../errors.ts";
 import type { FileInspection } from "../file-inspection.ts";
 import type { SpooledFile } from "../image/spool.ts";
 
-export interface Question {
+export interface FileRequest {
   readonly file: SpooledFile;
   readonly mayBePackaged: boolean;
 }

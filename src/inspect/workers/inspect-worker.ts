@@ -3,9 +3,9 @@
 import { parentPort } from "node:worker_threads";
 import { sourceOf } from "../image/spool.ts";
 import { inspectFile } from "../inspect-file.ts";
-import { type Answer, answerOf, type Question, type Reply, transfersOf } from "./file-answer.ts";
+import { type Answer, answerOf, type FileRequest, type Reply, transfersOf } from "./file-answer.ts";
 
-parentPort?.on("message", async ({ file, mayBePackaged }: Question) => {
+parentPort?.on("message", async ({ file, mayBePackaged }: FileRequest) => {
   const answer = await inspectFile(sourceOf(file), mayBePackaged).then(
     (found): Answer => ({ found }),
     answerOf,

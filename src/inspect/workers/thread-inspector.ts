@@ -4,14 +4,14 @@ import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import type { FileInspection } from "../file-inspection.ts";
 import { closeSpooled, type SpooledFile } from "../image/spool.ts";
-import { type Question, type Reply, readAnswer, transfersOf } from "./file-answer.ts";
+import { type FileRequest, type Reply, readAnswer, transfersOf } from "./file-answer.ts";
 import { type FileInspector, inThisThread } from "./file-inspector.ts";
 
 interface Job {
-  readonly question: Question;
+  readonly question: FileRequest;
   readonly bytes: number;
   readonly accept: () => void;
-  readonly settle: (answer: () => FileInspection | null) => void;
+  readonly end: (answer: () => FileInspection | null) => void;
 }
 
 /** The bytes that all accepted files may take together. A larger file is opened alone. */
@@ -52,7 +52,7 @@ export function threadInspector(program: URL): FileInspector {
     worker?.unref();
     heldBytes -= job.bytes;
     if (file !== null) closeSpooled(file);
-    job.settle(answer);
+    job.end(answer);
     pump();
   };
 
@@ -79,7 +79,7 @@ export function threadInspector(program: URL): FileInspector {
     inspect(file, mayBePackaged) {
       const { promise: accepts, resolve: accept } = withResolver<void>();
       const { promise: found, resolve } = withResolver<() => FileInspection | null>();
-      waiting.push({ question: { file, mayBePackaged }, bytes: bytesFor(file), accept, settle: resolve });
+      waiting.push({ question: { file, mayBePackaged }, bytes: bytesFor(file), accept, end: resolve });
       pump();
       return { accepted: accepts, found: found.then((answer) => answer()) };
     },

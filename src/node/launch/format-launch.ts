@@ -82,8 +82,8 @@ export async function yamlText(value: Json): Promise<string> {
   visit(document, {
     Scalar: (_key, node) => {
       if (typeof node.value !== "string") return;
-      const plain = hasPrintableLines(node.value) && node.value.search(refused) < 0;
-      if (!plain || quoted.test(node.value)) node.type = "QUOTE_DOUBLE";
+      const isPlain = hasPrintableLines(node.value) && node.value.search(refused) < 0;
+      if (!isPlain || quoted.test(node.value)) node.type = "QUOTE_DOUBLE";
     },
   });
   // Only double quotes know escapes, and the package does not escape these characters there.

@@ -124,8 +124,8 @@ export function namedUnits(host: HostFacts, list: string): readonly GpuUnit[] {
     return { vendor, list: own.length === 0 ? null : own.join(",").replaceAll(`${vendor}:`, "") };
   });
   const rest = entries.filter((entry) => !others.some((vendor) => isOf(vendor, entry)));
-  const plain = others.length === 0 ? list : rest.length === 0 ? null : rest.join(",");
-  const named = [...lists, { vendor: first, list: plain }].flatMap(({ vendor, list: own }) =>
+  const fullList = others.length === 0 ? list : rest.length === 0 ? null : rest.join(",");
+  const named = [...lists, { vendor: first, list: fullList }].flatMap(({ vendor, list: own }) =>
     own === null ? [] : unitsNamed(host, vendor, own),
   );
   return allUnits(host).filter(({ name }) => named.includes(name));

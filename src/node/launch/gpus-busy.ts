@@ -94,10 +94,10 @@ function readOpenFiles(io: HostIo, units: readonly GpuUnit[]): Map<string, GpuHo
   const holders = new Map<string, GpuHolder[]>();
   for (const pid of io.list("/proc").filter((name) => /^\d+$/.test(name))) {
     const folder = `/proc/${pid}/fd`;
-    const open = new Set(io.list(folder).map((fd) => io.readLink(`${folder}/${fd}`)));
+    const devices = new Set(io.list(folder).map((fd) => io.readLink(`${folder}/${fd}`)));
     for (const each of units) {
       const { file } = traitsOf(each);
-      if (file === null || !open.has(file)) continue;
+      if (file === null || !devices.has(file)) continue;
       const name = io.readText(`/proc/${pid}/comm`);
       remember(holders, each.name, () => []).push({
         pid: Number(pid),

@@ -41,9 +41,9 @@ export interface MirrorOptions {
   readonly passesLogins: boolean;
 }
 
-type Question = Extract<MirrorRequest, NamedRequest> | { readonly kind: "base" };
+type ServedRequest = Extract<MirrorRequest, NamedRequest> | { readonly kind: "base" };
 
-export type AnswerRequest = (request: Question, caller: Caller) => Promise<Answer>;
+export type AnswerRequest = (request: ServedRequest, caller: Caller) => Promise<Answer>;
 
 /** The cache of public manifests. Number and size bound its memory. */
 const mostKept = 64;
@@ -115,7 +115,7 @@ export function createAnswers(options: MirrorOptions): AnswerRequest {
     return manifest(withDigest(referenceTo(fleet), digest), caller, "image", known);
   }
 
-  async function answer(request: Question, caller: Caller): Promise<Answer> {
+  async function answer(request: ServedRequest, caller: Caller): Promise<Answer> {
     if (request.kind === "base") return greeting(options, caller);
     const fleets = options.fleets.filter((each) => isAskedFor(each, request));
     const [fleet] = fleets;
@@ -184,7 +184,7 @@ function isNamespace({ namespace }: NamedRequest, { registry }: FleetSource): bo
   return namespace !== null && plainRegistry(namespace) === plainRegistry(registry);
 }
 
-function noImage({ broken, reason }: Extract<Choice, { ok: false }>, failClosed: boolean): Answer {
+function noImage({ broken, reason }: Extract<ImageOfHost, { ok: false }>, failClosed: boolean): Answer {
   const outcome = broken ? "host-broken" : "no-match";
   return failClosed
     ? ociError(403, "DENIED", outcome, reason)
@@ -212,7 +212,7 @@ function refusal(error: unknown): Answer {
 }
 
 /** The answer of `imgmatch resolve` for a fleet. */
-type Choice =
+type ImageOfHost =
   | {
       readonly ok: true;
       readonly cell: string;
@@ -222,11 +222,11 @@ type Choice =
     }
   | { readonly ok: false; readonly broken: boolean; readonly reason: string };
 
-export type ChooseImage = (lock: Lock, host: HostFacts) => Choice;
+export type ChooseImage = (lock: Lock, host: HostFacts) => ImageOfHost;
 
 /** Caches the last choice for each fleet: a host rarely changes, and a kubelet asks at every start of a container. */
 export function createChooser(options: ResolveImageOptions): ChooseImage {
-  const last = new WeakMap<Lock, { readonly facts: string; readonly choice: Choice }>();
+  const last = new WeakMap<Lock, { readonly facts: string; readonly choice: ImageOfHost }>();
   return (lock, host) => {
     const facts = JSON.stringify(host);
     const cached = last.get(lock);
@@ -237,7 +237,7 @@ export function createChooser(options: ResolveImageOptions): ChooseImage {
   };
 }
 
-function choose(lock: Lock, host: HostFacts, options: ResolveImageOptions): Choice {
+function choose(lock: Lock, host: HostFacts, options: ResolveImageOptions): ImageOfHost {
   try {
     const ranking = rankImages(lock, host, options);
     const [match] = ranking.ranked;

@@ -4,7 +4,12 @@ import { InternalError } from "../../errors.ts";
 import { groupBy } from "../../io/collections.ts";
 import type { GpuClass } from "../../hardware/gpu-class.ts";
 import type { Lock } from "../../lock/lock.ts";
-import { compareKeys, type OrderStep, type Placed, type SortKey } from "../../resolve/order-steps.ts";
+import {
+  compareKeys,
+  type OrderStep,
+  type OrderedCandidate,
+  type SortKey,
+} from "../../resolve/order-steps.ts";
 import { orderBy } from "../../resolve/rank.ts";
 import { tiers } from "../../resolve/verdict.ts";
 
@@ -16,7 +21,7 @@ export interface CompiledOrder {
 }
 
 /** An image, and the part of its march that counts. */
-export type Offer = Omit<Placed, "tier">;
+export type Offer = Omit<OrderedCandidate, "tier">;
 
 const onHost = { "worst code": "C", "used targets": "U" } as const satisfies Partial<
   Record<OrderStep["of"], string>
@@ -44,7 +49,7 @@ function denseRanks(offers: readonly Offer[], run: readonly ImageStep[]): Readon
   const placed = offers.flatMap((offer) =>
     tiers.map((tier) => ({
       offer,
-      keys: run.map((step) => step.key({ ...offer, tier } satisfies Placed)),
+      keys: run.map((step) => step.key({ ...offer, tier } satisfies OrderedCandidate)),
     })),
   );
   const sorted = [...placed].sort((a, b) => compareAll(a.keys, b.keys));

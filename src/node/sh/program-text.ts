@@ -19,13 +19,13 @@ export function partsFor(
     if (value === undefined) throw new InternalError(`the program names ${name}, which nobody knows`);
     return value;
   };
-  const open: boolean[] = [];
+  const kept: boolean[] = [];
   const lines = text.split("\n").filter((line) => {
     const [, word, name = ""] = /^\s*#(if|else|end)\b ?(\w*)/.exec(line) ?? [];
-    if (word === undefined) return open.every(Boolean);
-    const last = word === "if" ? known(needs, name) : open.pop();
-    if (word === "else") open.push(!last);
-    else if (word === "if") open.push(last === true);
+    if (word === undefined) return kept.every(Boolean);
+    const last = word === "if" ? known(needs, name) : kept.pop();
+    if (word === "else") kept.push(!last);
+    else if (word === "if") kept.push(last === true);
     return false;
   });
   return lines.join("\n").replace(/@(\w+)@/g, (_, name: string) => known(values, name));

@@ -60,10 +60,10 @@ async function nameBase(api: DockerApi, id: Digest): Promise<void> {
 }
 
 /** `BASE_UNRESOLVED`: `holder` no longer has a base image of the lock. */
-export function lostBase(id: Digest, holder: string): ImgmatchError {
+export function lostBase(id: Digest, engine: string): ImgmatchError {
   return new ImgmatchError({
     code: "BASE_UNRESOLVED",
-    message: `${holder} does not have the image ${id}, a base that was in no registry`,
+    message: `${engine} does not have the image ${id}, a base that was in no registry`,
     fix: "build or load the base there and add --local-bases, which takes the image that has its name now; or push it, and add --replace-base OLD=NEW",
   });
 }

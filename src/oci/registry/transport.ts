@@ -92,12 +92,12 @@ export function createTransport({ timeoutMs, signal, ...connections }: Transport
       new Promise((resolve, reject) => {
         const started = performance.now();
         const before = received;
-        const settle = (): void => {
+        const finish = (): void => {
           clearTimeout(timer);
           signal?.removeEventListener("abort", interrupt);
         };
         const fail = (error: TransportError): void => {
-          settle();
+          finish();
           reject(error);
           outgoing.destroy();
         };
@@ -114,7 +114,7 @@ export function createTransport({ timeoutMs, signal, ...connections }: Transport
         signal?.addEventListener("abort", interrupt, { once: true });
         step().then(
           (result) => {
-            settle();
+            finish();
             resolve(result);
           },
           (error) => fail(error instanceof TransportError ? error : transportError(error)),

@@ -40,19 +40,19 @@ function checkCpu(image: CpuImage, host: CpuView): Misfit | null {
   const x86 = host.platform === "linux/amd64";
   // Another system lists other names: macOS has AVX2 on another list.
   const foreign = !host.platform.startsWith("linux/");
-  const open = missing.filter((feature) => foreign || host.unknownFeatures.has(feature));
+  const untold = missing.filter((feature) => foreign || host.unknownFeatures.has(feature));
   const hidden = missing.filter(
     (feature) => x86 && hiddenFeatures.has(feature) && !host.unknownFeatures.has(feature),
   );
   return misfit(
     "CPU_FEATURES_MISSING",
-    `needs ${listSome(missing)} (${describeMeasured(image) ?? march}), ${describeLack(host, missing, hidden, open)}`,
+    `needs ${listSome(missing)} (${describeMeasured(image) ?? march}), ${describeLack(host, missing, hidden, untold)}`,
     () => {
-      if (open.length === missing.length)
+      if (untold.length === missing.length)
         return [{ text: "run imgmatch probe on the host itself, where the kernel tells them", remedy: null }];
       const shown = missing.filter((feature) => !hidden.includes(feature));
       return [
-        ...(open.length > 0 ? lowerMarch(host, march) : otherImage(host, march, missing, adopted)),
+        ...(untold.length > 0 ? lowerMarch(host, march) : otherImage(host, march, missing, adopted)),
         ...(adopted?.cpu === "estimated" ? [stateMarch] : []),
         ...exposed(shown, hidden, adopted),
       ];
@@ -146,10 +146,10 @@ function describeLack(
   { kernel }: CpuView,
   missing: readonly string[],
   hidden: readonly string[],
-  open: readonly string[],
+  untold: readonly string[],
 ): string {
   const silent = [
-    ...(open.length === 0 ? [] : [`${listSome(open, 6)} cannot be proved: these facts do not tell`]),
+    ...(untold.length === 0 ? [] : [`${listSome(untold, 6)} cannot be proved: these facts do not tell`]),
     ...(hidden.length === 0
       ? []
       : [`${hidden.join(", ")} cannot be proved: no kernel prints ${hidden.length === 1 ? "it" : "them"}`]),
@@ -157,6 +157,6 @@ function describeLack(
   if (kernel !== null && missing.every((feature) => mayBeUnprinted(feature, kernel.parts)))
     return `of which this host's kernel, ${kernel.text}, prints nothing`;
   if (silent.length === 0) return "which this host's CPU does not have";
-  const known = missing.length - hidden.length - open.length;
+  const known = missing.length - hidden.length - untold.length;
   return known === 0 ? silent.join("; ") : ["which this host does not show", ...silent].join("; ");
 }

@@ -37,7 +37,7 @@ export async function sampleLock(folder: string): Promise<string> {
     const image = { id: digest, size: 412_000_000, digest: null };
     const manifest = null;
     const built = { digest, manifest, image, measured: null, ...figuresOf(planned.cell) };
-    return [id, lockedImageOf(planned, built, { described: "docker 28.5.1", keeper: null }, builtAt)];
+    return [id, lockedImageOf(planned, built, { described: "docker 28.5.1", localEngine: null }, builtAt)];
   });
   const { name, version, repository, digest: matrixDigest } = matrix;
   return formatLock({

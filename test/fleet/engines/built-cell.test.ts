@@ -19,7 +19,7 @@ function locked(buildMs: number | null, before: Partial<LockedImage> | null = nu
     image: null,
     measured: null,
   };
-  const builder = { described: "docker 28", keeper: null };
+  const builder = { described: "docker 28", localEngine: null };
   return lockedImageOf(planned as unknown as ReadyCell, built, builder, "2026-01-01T00:00:00Z");
 }
 

@@ -47,7 +47,7 @@ async function built(character = "e"): Promise<Lock> {
     image: { id: digest("1"), size: 1 },
     measured: null,
   };
-  const builder = { described: "docker 28", keeper: "docker" } as const;
+  const builder = { described: "docker 28", localEngine: "docker" } as const;
   const image = lockedImageOf(cell, result, builder, "2026-01-01T00:00:00Z");
   return parseLock(formatLock(lockOf(plan.matrix, { [cell.cell.id]: image })), "lock");
 }

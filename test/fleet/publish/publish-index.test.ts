@@ -225,7 +225,9 @@ describe("publishIndex", () => {
       const refused = publishIndex(request(registry, images, { replace }));
       await expect(refused).rejects.toMatchObject({
         code: "INDEX_FORMAT",
-        problems: [{ fix: "use the imgmatch that wrote the index, or publish a new version with this imgmatch" }],
+        problems: [
+          { fix: "use the imgmatch that wrote the index, or publish a new version with this imgmatch" },
+        ],
       });
     }
     expect(registry.tags.get("1.0")).toBe(foreign.digest);

@@ -74,7 +74,7 @@ async function build(root: string, registry: MemoryRegistry): Promise<Lock> {
   const lockFile = join(root, "images/imgmatch.lock.json");
   const { results } = await buildPlan(opened.plan, opened.fleet, {
     ...{ engine, lockFile },
-    builder: { described: "test", keeper: "docker" },
+    builder: { described: "test", localEngine: "docker" },
     publishing: { registry, settleMs, attest: null, signing: null },
     examine: null,
     onEvent: () => {},

@@ -2,7 +2,7 @@
 
 import { h, hidden } from "./element.ts";
 
-interface Choice<Value extends string> {
+interface RadioButton<Value extends string> {
   readonly value: Value;
   readonly label: string;
 }
@@ -10,7 +10,7 @@ interface Choice<Value extends string> {
 export function choicesOf<Value extends string>(
   name: string,
   legend: string,
-  choices: readonly Choice<Value>[],
+  choices: readonly RadioButton<Value>[],
   chosen: Value,
   choose: (value: Value) => void,
 ): HTMLElement {

@@ -36,7 +36,7 @@ export interface BuildxOptions extends Omit<DockerEngineOptions, "credentials"> 
   readonly builder?: string | undefined;
 }
 
-interface Means extends DockerBuildMeans {
+interface BuildxBuildMeans extends DockerBuildMeans {
   readonly withLocalBases: WithLocalBases;
   readonly advice: Advice;
 }
@@ -54,7 +54,7 @@ export async function createBuildxEngine({
   const epoch = sourceDateEpoch(env);
   // Only where an image of the engine is asked for: `docker buildx` opens addresses that imgmatch does not.
   const engineOf = facts.driver === "docker" ? once(() => connectDocker(engineOfBuilder(env, facts))) : null;
-  const means: Means = {
+  const means: BuildxBuildMeans = {
     env: { ...env, ...noAttestations },
     command: ["buildx", "build", ...chosen],
     cacheFrom: cache.from,
@@ -160,7 +160,7 @@ interface Writes {
 }
 
 async function buildx(
-  means: Means,
+  means: BuildxBuildMeans,
   request: BuildRequest,
   more: readonly string[],
   watch: BuildWatch,

@@ -96,7 +96,7 @@ async function diffIds(podman: Podman, name: string, { signal }: BuildWatch): Pr
   return said.split("\n").filter(isDigest);
 }
 
-interface Means {
+interface PodmanBuildMeans {
   readonly podman: Podman;
   readonly stepOptions: StepOptions;
   readonly stage: StageContext;
@@ -105,7 +105,7 @@ interface Means {
 }
 
 async function build(
-  { podman, stepOptions, stage, epoch, advice }: Means,
+  { podman, stepOptions, stage, epoch, advice }: PodmanBuildMeans,
   request: BuildRequest,
   { signal, onLog }: BuildWatch,
 ): Promise<BuiltImage> {

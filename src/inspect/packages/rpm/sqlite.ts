@@ -43,8 +43,8 @@ function rootOf(database: Database, name: string): number {
 }
 
 function* rows(database: Database, root: number): Generator<Uint8Array> {
-  const open = [root];
-  for (let number = open.pop(); number !== undefined; number = open.pop()) {
+  const unvisited = [root];
+  for (let number = unvisited.pop(); number !== undefined; number = unvisited.pop()) {
     database.visit(number);
     const start = (number - 1) * database.pageSize;
     const page = database.bytes.subarray(start, start + database.pageSize);
@@ -54,10 +54,10 @@ function* rows(database: Database, root: number): Generator<Uint8Array> {
     const cells = head + (kind === leaf ? 8 : 12);
     const count = u16be(page, head + 3);
     if (cells + 2 * count > page.length) throw new DamagedDatabase(`${count} rows in a page`);
-    if (kind === interior) open.push(u32be(page, head + 8));
+    if (kind === interior) unvisited.push(u32be(page, head + 8));
     for (let cell = 0; cell < count; cell++) {
       const at = u16be(page, cells + 2 * cell);
-      if (kind === interior) open.push(u32be(page, at));
+      if (kind === interior) unvisited.push(u32be(page, at));
       else yield payload(database, page, at);
     }
   }

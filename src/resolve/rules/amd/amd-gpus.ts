@@ -153,13 +153,14 @@ function noCode(
       "probe the host with a kernel that tells it, or write gpus[].target into its facts",
     );
   }
-  const open = against.find(({ why }) => why === "sramecc unknown");
-  if (open !== undefined) {
+  const undecided = against.find(({ why }) => why === "sramecc unknown");
+  if (undecided !== undefined) {
     const fact = `amd.gpus[].sramecc of ${label}`;
-    return misfit("FACT_UNKNOWN", `needs to know ${fact} for its ${open.target}: the facts do not have it`, [
-      { text: `add ${fact} to the facts of the host`, remedy: null },
-      addTargets(lacking),
-    ]);
+    return misfit(
+      "FACT_UNKNOWN",
+      `needs to know ${fact} for its ${undecided.target}: the facts do not have it`,
+      [{ text: `add ${fact} to the facts of the host`, remedy: null }, addTargets(lacking)],
+    );
   }
   const [own] = against;
   const reason = own === undefined ? "" : `; ${own.target} is for ${states[own.why](own.target)}`;

@@ -108,8 +108,8 @@ function checkL4t({ l4t }: Mode<"host">, { driver, driverText, scale }: NvidiaVi
 }
 
 function byHost(toolkit: CudaVersion, nvidia: NvidiaView): DriverService {
-  const native = reachesToolkit(toolkit, nvidia);
-  return { ok: true, tier: native ? "native" : "minor", ptx: native, cuda: nvidia.cuda };
+  const reachesAll = reachesToolkit(toolkit, nvidia);
+  return { ok: true, tier: reachesAll ? "native" : "minor", ptx: reachesAll, cuda: nvidia.cuda };
 }
 
 /** The user-space driver in the image works with one kernel module alone: that of its own version. */
