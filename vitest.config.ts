@@ -41,9 +41,6 @@ const e2e = {
   hookTimeout: 240_000,
   // One engine and one registry serve every file, so they run one after the other.
   fileParallelism: false,
-  isolate: false,
-  // After the unit tests, which take every core.
-  sequence: { groupOrder: 1 },
   globalSetup: ["test/e2e/support/global-setup.ts"],
 };
 
