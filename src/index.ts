@@ -144,7 +144,7 @@ export type { ManyHosts, MoreHosts } from "./host/read-host-files.ts";
 export type { Statement } from "./inspect/adopt/adopted-side.ts";
 export type { FoundImage } from "./inspect/find-image.ts";
 export type { ModuleFacts } from "./inspect/nvidia/loadable-modules.ts";
-export type { NativeImage } from "./lock/format-fleet-index.ts";
+export type { ShownImage } from "./lock/format-fleet-index.ts";
 export type { SignedBy } from "./lock/index-trust.ts";
 export type { CheckAnswer, CheckOptions, HostCheck, ManyCheckOptions } from "./node/check.ts";
 export type { Finding, FindingState } from "./node/diagnose.ts";

@@ -12,11 +12,14 @@ export interface Narrowing<Gpu = GpuFacts> {
 }
 
 /** The answer of several variables: all problems, all sources, and the GPUs that remain after all steps. */
-export function joinNarrowings<Gpu>(gpus: readonly Gpu[], steps: readonly Narrowing<Gpu>[]): Narrowing<Gpu> {
-  const sources = steps.flatMap(({ source }) => source ?? []);
+export function joinNarrowings<Gpu>(
+  gpus: readonly Gpu[],
+  narrowings: readonly Narrowing<Gpu>[],
+): Narrowing<Gpu> {
+  const sources = narrowings.flatMap(({ source }) => source ?? []);
   return {
     gpus,
-    problems: steps.flatMap(({ problems }) => problems),
+    problems: narrowings.flatMap(({ problems }) => problems),
     source: sources.length === 0 ? null : sources.join(", "),
   };
 }

@@ -9,7 +9,7 @@ import { annotationsOf } from "./entry-annotations.ts";
 import { annotations, type FleetIndex, type IndexEntry, indexFormat } from "./fleet-index.ts";
 
 /** The image that a plain pull of the version gets on one platform. */
-export interface NativeImage {
+export interface ShownImage {
   /** As runtimes see it: `linux/amd64`, or `linux/amd64/v3` for a runtime that knows its CPU's level. */
   readonly platform: string;
   /** null if runtimes see none: every image of the platform needs a GPU, or some machine cannot start the least demanding one. */
@@ -33,15 +33,15 @@ const hidden = "unknown/unknown";
 /**
  * Equal fleets are equal bytes. A fleet that is too large for one manifest is divided into parts.
  *
- * @param natives the images that runtimes see, in this order
+ * @param shown the images that runtimes see, in this order
  */
 export function formatFleetIndex(
   index: FleetIndex,
-  natives: readonly NativeImage[],
+  shown: readonly ShownImage[],
   { maxBytes = longestIndex }: { readonly maxBytes?: number | undefined } = {},
 ): FormattedIndex {
   const { name, version, repository, tag, prefer, plainPull } = index;
-  const texts = inOrder(index, natives).map(([cell, entry, platform]) =>
+  const texts = inOrder(index, shown).map(([cell, entry, platform]) =>
     JSON.stringify(descriptorOf(entry.descriptor, platform, annotationsOf(cell, entry))),
   );
   const [first = [], ...rest] = chunks(texts, maxBytes);
@@ -64,16 +64,16 @@ export function formatFleetIndex(
 /** Entries with the platform that each shows. Runtimes take the first that matches, so the images for them go first. */
 function inOrder(
   index: FleetIndex,
-  natives: readonly NativeImage[],
+  shown: readonly ShownImage[],
 ): readonly (readonly [cell: string, IndexEntry, platform: string])[] {
   const rest = new Map([...index.entries].sort(compareFirst));
-  const shown = natives.flatMap(({ cell, platform }) => {
+  const listed = shown.flatMap(({ cell, platform }) => {
     const entry = cell === null ? undefined : rest.get(cell);
     if (cell === null || entry === undefined) return [];
     rest.delete(cell);
     return [[cell, entry, platform] as const];
   });
-  return [...shown, ...[...rest].map(([cell, entry]) => [cell, entry, hidden] as const)];
+  return [...listed, ...[...rest].map(([cell, entry]) => [cell, entry, hidden] as const)];
 }
 
 function descriptorOf(

@@ -147,9 +147,9 @@ function cpuNeeds(image: LockedImage): readonly Needs[] {
 function gpuNeeds(serves: readonly ServedGpus[]): readonly Needs[] {
   const ranges = serves.flatMap(({ kinds, drivers }) => drivers.map((range) => ({ kinds, ...range })));
   const ends = ranges.flatMap(({ from, before }) => [from, before ?? Number.POSITIVE_INFINITY]);
-  const steps = [...new Set(ends)].sort((a, b) => a - b);
-  return steps.flatMap((from, at): readonly Needs[] => {
-    const before = steps[at + 1];
+  const bounds = [...new Set(ends)].sort((a, b) => a - b);
+  return bounds.flatMap((from, at): readonly Needs[] => {
+    const before = bounds[at + 1];
     const kinds = new Set(
       ranges
         .filter((range) => range.from <= from && (range.before ?? Infinity) > from)

@@ -184,8 +184,8 @@ function judged(image: ImageToFit, view: HostView, measured: string | null): Ima
       fit: null,
     };
   const { tier, code, as } = verdict;
-  const by = as === undefined ? [] : chosenNames(as);
-  return { ...known, fits: true, reasons: [], tier, code, by, fit: verdict };
+  const chosen = as === undefined ? [] : chosenNames(as);
+  return { ...known, fits: true, reasons: [], tier, code, by: chosen, fit: verdict };
 }
 
 function withoutLabel(image: DescribedImage, view: HostView, first: readonly string[]): ImageCheck {

@@ -114,11 +114,11 @@ function trustOf(
       signed.length > 0 ? findEvidence(registry, { reference, digest }) : [],
     vouch,
     judge: async (index, evidence, place) => {
-      const by = await vouch(index.matrixDigest, evidence);
+      const signers = await vouch(index.matrixDigest, evidence);
       for (const { expected } of signed)
         if (expected !== null) requireExpected(reference, { name: index.name, ...place }, expected);
       for (const folder of memories) await takeForward(folder, reference, index);
-      return by;
+      return signers;
     },
   };
 }

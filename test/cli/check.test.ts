@@ -8,7 +8,7 @@ import { manifestOf } from "../oci/registry/support/manifests.ts";
 import { formatLock } from "../../src/lock/format-lock.ts";
 import { formatFleetIndex } from "../../src/lock/format-fleet-index.ts";
 import type { Lock, LockedImage } from "../../src/lock/lock.ts";
-import { nativeImages } from "../../src/fleet/publish/native-images.ts";
+import { shownImages } from "../../src/fleet/publish/shown-images.ts";
 import { indexOf } from "../oci/registry/support/index-of-lock.ts";
 import { a100, cpuHost, gpuHost, levelV3 } from "../resolve/support/hosts.ts";
 import { cuda, image, lockOf, requirement } from "../resolve/support/locks.ts";
@@ -136,7 +136,7 @@ const unused = { rules: 1, cpu: { unused: ["tsxldtrk", "waitpkg"] }, cuda: null 
 /** A registry with the index that publishing a lock writes, and none of its images. */
 async function serveFleet(lock: Lock): Promise<string> {
   const written = indexOf(lock);
-  const { top, parts } = formatFleetIndex(written, nativeImages(written));
+  const { top, parts } = formatFleetIndex(written, shownImages(written));
   const { host } = await startFaultServer(({ path }, response) => {
     const name = path.split("/").at(-1);
     const manifest = name === "1.0" ? top : [top, ...parts].find(({ digest }) => digest === name);

@@ -11,7 +11,7 @@ import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { anyHost, anyLock } from "../properties/support/machines.ts";
 import { indexOf, readBack } from "../oci/registry/support/index-of-lock.ts";
 import { checkOptions, timeoutMs } from "../properties/support/runs.ts";
-import { nativeImages } from "../../src/fleet/publish/native-images.ts";
+import { shownImages } from "../../src/fleet/publish/shown-images.ts";
 import { cuda, gpuImage, image, lockOf, requirement } from "../resolve/support/locks.ts";
 
 const reference = parseImageReference("registry.example.com/team/cv-tf:1.12.0");
@@ -63,7 +63,7 @@ describe("the bytes of an index", () => {
   const index = indexOf(lockOf(images));
 
   it("has first what runtimes are to see, and shows them nothing else", () => {
-    const { top, parts } = formatFleetIndex(index, nativeImages(index));
+    const { top, parts } = formatFleetIndex(index, shownImages(index));
     expect(cellsOf(top)).toEqual(["cpu-v1", "cpu-v3", "arm-v1", "arm-v2", "gpu-small"]);
     expect(platformsOf(top)).toEqual([
       { os: "linux", architecture: "amd64" },
@@ -92,18 +92,18 @@ describe("the bytes of an index", () => {
   });
 
   it("does not depend on the order of the images and their keys", () => {
-    const { top } = formatFleetIndex(index, nativeImages(index));
+    const { top } = formatFleetIndex(index, shownImages(index));
     const turned = new Map(
       [...index.entries].reverse().map(([cell, { image: one, descriptor }]) => {
         const reversed = Object.fromEntries(Object.entries(one).reverse()) as unknown as IndexedImage;
         return [cell, { descriptor, image: reversed }] as const;
       }),
     );
-    expect(formatFleetIndex({ ...index, entries: turned }, nativeImages(index)).top.digest).toBe(top.digest);
+    expect(formatFleetIndex({ ...index, entries: turned }, shownImages(index)).top.digest).toBe(top.digest);
   });
 
   it("is what other tools read: an OCI index with platforms", () => {
-    const { top } = formatFleetIndex(index, nativeImages(index));
+    const { top } = formatFleetIndex(index, shownImages(index));
     const json = JSON.parse(Buffer.from(top.bytes).toString());
     expect(json).toMatchObject({
       schemaVersion: 2,
@@ -119,7 +119,7 @@ describe("the bytes of an index", () => {
   });
 
   it("keeps the baselines in the first manifest when the fleet is divided, and parts out of the engines' sight", () => {
-    const { top, parts } = formatFleetIndex(index, nativeImages(index), { maxBytes: 900 });
+    const { top, parts } = formatFleetIndex(index, shownImages(index), { maxBytes: 900 });
     expect(parts.length).toBeGreaterThan(1);
     expect(cellsOf(top).slice(0, 1)).toEqual(["cpu-v1"]);
     const refs = JSON.parse(Buffer.from(top.bytes).toString()).manifests.slice(-parts.length);
@@ -136,7 +136,7 @@ describe("the bytes of an index", () => {
     const many = Object.fromEntries(
       Array.from({ length: 10_000 }, (_, number) => [`cell-${number}`, gpuImage(cuda("12.4.1", ["sm_80"]))]),
     );
-    const { top, parts } = formatFleetIndex(indexOf(lockOf(many)), nativeImages(indexOf(lockOf(many))));
+    const { top, parts } = formatFleetIndex(indexOf(lockOf(many)), shownImages(indexOf(lockOf(many))));
     for (const { size } of [top, ...parts]) expect(size).toBeLessThan(4 * 1024 * 1024);
     expect(parts.length).toBeGreaterThan(0);
   });
@@ -151,7 +151,7 @@ describe("what is not the index of a fleet", () => {
   const valid = () => {
     const { top } = formatFleetIndex(
       indexOf(lockOf({ "cpu-v3": image() })),
-      nativeImages(indexOf(lockOf({ "cpu-v3": image() }))),
+      shownImages(indexOf(lockOf({ "cpu-v3": image() }))),
     );
     return JSON.parse(Buffer.from(top.bytes).toString());
   };

@@ -1,7 +1,7 @@
 /** Reports the index, the channels and the signatures that `build`, `publish` and `promote` write. */
 
 import type { ChannelEvent, IndexEvent, PromotionEvent } from "../../fleet/publish/publication.ts";
-import type { NativeImage } from "../../lock/format-fleet-index.ts";
+import type { ShownImage } from "../../lock/format-fleet-index.ts";
 import { count } from "../../io/table.ts";
 import { printableReport } from "../../printable.ts";
 import type { CommandContext } from "../command-context.ts";
@@ -41,7 +41,7 @@ function indexLines({ how, cells, added, plain }: IndexEvent): readonly string[]
   ];
 }
 
-function describePlain({ platform, cell, withheld }: NativeImage): readonly string[] {
+function describePlain({ platform, cell, withheld }: ShownImage): readonly string[] {
   // A problem reports this.
   if (withheld !== undefined) return [];
   if (cell === null)

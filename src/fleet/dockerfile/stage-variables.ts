@@ -8,7 +8,7 @@ import { expandWord } from "./shell-word.ts";
 import type { StageOptions } from "./stages.ts";
 
 interface Variable {
-  readonly by: "ARG" | "ENV";
+  readonly keyword: "ARG" | "ENV";
   /** null if unknown. */
   readonly value: string | null;
 }
@@ -39,8 +39,8 @@ export class StageVariables {
   /** The variables at the beginning of a stage that is built on this stage. */
   forChild(): StageVariables {
     const child = new StageVariables(this.globals, this.options, this.escapeBy);
-    for (const [name, { by, value }] of this.#known)
-      child.#known.set(name, { by, value: by === "ENV" ? value : null });
+    for (const [name, { keyword: by, value }] of this.#known)
+      child.#known.set(name, { keyword: by, value: by === "ENV" ? value : null });
     return child;
   }
 
@@ -59,14 +59,17 @@ export class StageVariables {
     const known = new Map([...values].filter((pair): pair is [string, string] => pair[1] !== null));
     const isPlain = !/\$(?!\{?[A-Za-z_])/.test(word) && known.size === values.size;
     const expanded = isPlain ? expandWord(word, known, this.escapeBy) : null;
-    const args = named.length === 0 ? [] : [...this.#known].filter(([, { by }]) => by === "ARG");
+    const args = named.length === 0 ? [] : [...this.#known].filter(([, { keyword: by }]) => by === "ARG");
     return { value: expanded?.ok ? expanded.value : null, args: args.map(([name]) => name) };
   }
 
-  #set(name: string, by: Variable["by"], value: string | null): void {
+  #set(name: string, keyword: Variable["keyword"], value: string | null): void {
     const before = this.#known.get(name);
-    const isPlain = before === undefined || (before.by === "ENV" && by === "ENV");
-    this.#known.set(name, { by: before?.by === "ARG" ? "ARG" : by, value: isPlain ? value : null });
+    const isPlain = before === undefined || (before.keyword === "ENV" && keyword === "ENV");
+    this.#known.set(name, {
+      keyword: before?.keyword === "ARG" ? "ARG" : keyword,
+      value: isPlain ? value : null,
+    });
   }
 
   #argument(name: string, fallback: string | null): string | null {

@@ -81,8 +81,8 @@ function handOver(
 
 /** The matches in steps that a shell runs. */
 function callsIn(stage: readonly StagedInstruction[], pattern: RegExp) {
-  const steps = stage.filter((each) => each.instruction.keyword === "RUN" && !isExecForm(each));
-  return steps.flatMap((placed) =>
+  const runs = stage.filter((each) => each.instruction.keyword === "RUN" && !isExecForm(each));
+  return runs.flatMap((placed) =>
     [...placed.instruction.text.matchAll(pattern)].map((match) => ({ placed, match })),
   );
 }

@@ -16,7 +16,7 @@ import type { ManifestDescriptor } from "../../oci/registry/client.ts";
 import { attach, type AttachmentRegistry } from "../../trust/attach.ts";
 import { bringImages } from "./copy-image.ts";
 import { describeImages } from "./describe-images.ts";
-import { plainImages } from "./native-images.ts";
+import { plainImages } from "./shown-images.ts";
 import { digestsOf } from "./publish-index.ts";
 import { namedImages, type PlanIndexOptions } from "./publish-plan-index.ts";
 import { settleTag, type Writing } from "./settle-tag.ts";

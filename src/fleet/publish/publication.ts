@@ -4,7 +4,7 @@ import type { Problem } from "../../errors.ts";
 import { levelNeeded } from "../../hardware/cpu-levels.ts";
 import { count, firstOf } from "../../io/table.ts";
 import type { World } from "../../io/world.ts";
-import type { NativeImage } from "../../lock/format-fleet-index.ts";
+import type { ShownImage } from "../../lock/format-fleet-index.ts";
 import { readLockIfPresent } from "../../lock/lock-file.ts";
 import { updateLock } from "../../lock/update-lock.ts";
 import type { Plan } from "../plan/planned-cell.ts";
@@ -108,7 +108,7 @@ export function tellPublication(
 }
 
 /** `BASELINE_MISSING` for a platform whose images are hidden from runtimes, because none starts on every machine. */
-function withheldProblem({ platform, withheld }: NativeImage): readonly Problem[] {
+function withheldProblem({ platform, withheld }: ShownImage): readonly Problem[] {
   if (withheld === undefined) return [];
   const [, architecture = ""] = platform.split("/");
   return [

@@ -10,8 +10,8 @@ import { type Announcement, announce, silent } from "./announcement.ts";
 import { type DescribeRequest, describeImages } from "./describe-images.ts";
 import { formatFleetIndex } from "../../lock/format-fleet-index.ts";
 import { type CurrentIndex, indexConflicts, misnamedImages, readCurrentIndex } from "./index-conflicts.ts";
-import type { NativeImage } from "../../lock/format-fleet-index.ts";
-import { nativeImages } from "./native-images.ts";
+import type { ShownImage } from "../../lock/format-fleet-index.ts";
+import { shownImages } from "./shown-images.ts";
 import { type Pace, settleTag } from "./settle-tag.ts";
 
 /** `reference` has the version's tag; `manifests` are known as far as the lock has noted them. */
@@ -25,7 +25,7 @@ export interface IndexRequest extends DescribeRequest, Pace {
   readonly replace?: boolean;
   readonly vouching?: Vouching | undefined;
   /** The images that runtimes see of it. Default: as of a version. */
-  readonly show?: typeof nativeImages;
+  readonly show?: typeof shownImages;
   /** Longest manifest, in bytes: for tests. */
   readonly maxBytes?: number | undefined;
 }
@@ -49,7 +49,7 @@ export interface PublishedIndex {
   /** Cells that were not in the index before. */
   readonly added: readonly string[];
   /** The images that a plain pull of the version gets, by platform. */
-  readonly plain: readonly NativeImage[];
+  readonly plain: readonly ShownImage[];
 }
 
 /**
@@ -63,7 +63,7 @@ export interface PublishedIndex {
  * imgmatch.
  */
 export async function publishIndex(request: IndexRequest): Promise<PublishedIndex> {
-  const { registry, reference, images, replace = false, show = nativeImages } = request;
+  const { registry, reference, images, replace = false, show = shownImages } = request;
   const look = currentIndex(request);
   const before = await look();
   const { entries: described, assumed } = await describeImages(request);
@@ -129,7 +129,7 @@ async function settleIndex(
   mine: FleetIndex,
   own: Announcement,
 ): Promise<CurrentIndex> {
-  const { reference, replace = false, vouching, show = nativeImages } = request;
+  const { reference, replace = false, vouching, show = shownImages } = request;
   const next = (now: CurrentIndex | null, written: number) => {
     const target = replace ? mine : union(now?.index ?? null, mine, reference);
     const { top, parts } = formatFleetIndex(target, show(target), request);

@@ -12,7 +12,7 @@ import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
 import { variantGroups } from "../cells/groups.ts";
 import { versionTag } from "../cells/tag.ts";
 import { bringImages } from "./copy-image.ts";
-import { plainImages } from "./native-images.ts";
+import { plainImages } from "./shown-images.ts";
 import type {
   BlobCopier,
   ManifestDescriptor,

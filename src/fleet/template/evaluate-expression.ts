@@ -25,7 +25,7 @@ export interface Scope {
   readonly cell: string;
   readonly partials: Partials;
   /** Statements and characters that are left before the template counts as endless, partials included. */
-  readonly left: { steps: number; characters: number };
+  readonly left: { statements: number; characters: number };
   /** The value of `this`. */
   readonly context: unknown;
   /** The scope of `../`; null at the top. */

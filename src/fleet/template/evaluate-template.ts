@@ -24,7 +24,7 @@ export function evaluateTemplate(
 ): string {
   return programText(source.tree, {
     ...{ source, cell, partials },
-    left: { steps: mostSteps, characters: longestText },
+    left: { statements: mostSteps, characters: longestText },
     context: view,
     outer: null,
     data: { root: view, outer: null },
@@ -35,7 +35,7 @@ export function evaluateTemplate(
 function programText(program: hbs.AST.Program | undefined, scope: Scope): string {
   let text = "";
   for (const statement of program?.body ?? []) {
-    if (--scope.left.steps < 0) throw endless(statement, scope, `${mostSteps} statements`);
+    if (--scope.left.statements < 0) throw endless(statement, scope, `${mostSteps} statements`);
     text += statementText(statement, scope);
   }
   return text;

@@ -22,8 +22,8 @@ export function goDemands(source: ByteSource, elf: Elf): Readonly<Record<string,
   const [, level, hasLse] = (data && withWindow((window) => sentenceIn(source, data, window))) ?? [];
   const march = level === undefined ? null : findMarch(`x86-64-${level}`);
   const features = hasLse === undefined ? (march?.features ?? []) : ["atomics"];
-  const by = level === undefined ? "Go's runtime for LSE" : `Go's runtime for GOAMD64=${level}`;
-  return Object.fromEntries(features.map((feature) => [feature, by]));
+  const proof = level === undefined ? "Go's runtime for LSE" : `Go's runtime for GOAMD64=${level}`;
+  return Object.fromEntries(features.map((feature) => [feature, proof]));
 }
 
 function sentenceIn(

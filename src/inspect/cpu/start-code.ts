@@ -5,7 +5,7 @@ import { type Elf, type ElfSection, segmentType, writableSegment } from "../elf/
 import { readSymbols, symbolNames } from "../elf/symbols.ts";
 import { u32, u64 } from "../little-endian.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
-import { type FunctionReader, functionReader, type Step } from "./x86-functions.ts";
+import { type FunctionReader, functionReader, type X86Instruction } from "./x86-functions.ts";
 
 export interface StartCode {
   /** Feature → what demands it: the start from which no path avoids it (`a constructor`, `main`, `PyInit_polars`), or a runtime. */
@@ -83,9 +83,9 @@ function eachRelocation(
 
 /** The C runtime's start passes `main` as the first argument, musl's a call later. */
 function mainOf(entry: number, reader: FunctionReader): number | null {
-  const first = reader.steps(entry) ?? [];
+  const first = reader.instructions(entry) ?? [];
   const called = first.flatMap(({ flow, target }) => (flow === "next" || target === null ? [] : [target]));
-  for (const steps of [first, ...called.slice(0, 2).map((address) => reader.steps(address) ?? [])])
+  for (const steps of [first, ...called.slice(0, 2).map((address) => reader.instructions(address) ?? [])])
     for (const { isFirstArgument, takes } of steps)
       if (isFirstArgument && takes !== null && reader.isStart(takes)) return takes;
   return null;
@@ -162,7 +162,7 @@ function neededBy(address: number, search: Search, calls: number): ReadonlySet<s
   if (calls === 0 || reader.decoded() > maxDecoded) return nothing;
   // A function that calls itself does so behind what it needs at first.
   known.set(address, nothing);
-  const steps = reader.steps(address);
+  const steps = reader.instructions(address);
   if (steps === null || steps.length === 0) return nothing;
   const called = (target: number | null) =>
     target !== null && reader.isStart(target) ? neededBy(target, search, calls - 1) : nothing;
@@ -172,7 +172,7 @@ function neededBy(address: number, search: Search, calls: number): ReadonlySet<s
 }
 
 function blocksOf(
-  steps: readonly Step[],
+  steps: readonly X86Instruction[],
   called: (target: number | null) => ReadonlySet<string>,
 ): ReadonlyMap<number, Block> {
   const places = new Set(steps.map(({ at }) => at));
@@ -249,7 +249,7 @@ function writtenBy(
   const written = new Set<number>();
   for (const [address, calls] of asking) {
     if (calls > 2) continue;
-    for (const { writes, takes } of reader.steps(address) ?? []) {
+    for (const { writes, takes } of reader.instructions(address) ?? []) {
       if (writes !== null && isData(writes)) written.add(writes);
       if (calls > 1 || takes === null || !isData(takes)) continue;
       for (let at = 0; at < answerBytes; at += 4) written.add(takes + at);
@@ -271,7 +271,7 @@ function reachedFrom(
   for (let address = queue.pop(); address !== undefined; address = queue.pop()) {
     if ((asking.get(address) ?? 3) <= 2) continue;
     if (reader.decoded() - from > maxReached) break;
-    const steps = reader.steps(address);
+    const steps = reader.instructions(address);
     if (steps === null || steps.some(({ reads }) => reads !== null && answers.has(reads))) continue;
     for (const { features, flow, target } of steps) {
       for (const feature of features) reached.add(feature);

@@ -15,7 +15,7 @@ import { type Elf, offsetOfAddress } from "../elf/elf.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
 import { known } from "./x86-codes.ts";
 
-export interface Step {
+export interface X86Instruction {
   readonly at: number;
   readonly end: number;
   /** Linux names of the features without which the instruction raises an exception. */
@@ -35,7 +35,7 @@ const maxFunction = 200_000;
 
 export interface FunctionReader {
   /** null outside known functions, and for a function that is too long. */
-  steps(address: number): readonly Step[] | null;
+  instructions(address: number): readonly X86Instruction[] | null;
   /** The start of the function that begins at an address; null if none does. */
   isStart(address: number): boolean;
   /** Bytes decoded so far. */
@@ -55,7 +55,7 @@ export function functionReader(
     isStart,
     decoded: () => decoded,
     free: () => instruction.free(),
-    steps(address) {
+    instructions(address) {
       const size = isStart(address) ? ranges.sizeAt(ranges.firstFrom(address)) : 0;
       const offset = size === 0 || size > maxFunction ? null : offsetOfAddress(elf, address);
       if (offset === null) return null;
@@ -63,7 +63,7 @@ export function functionReader(
       const bytes = source.read(offset, size);
       const decoder = new Decoder(64, bytes, DecoderOptions.None);
       decoder.ip = BigInt(address);
-      const steps: Step[] = [];
+      const steps: X86Instruction[] = [];
       while (decoder.canDecode) {
         const at = address + decoder.position;
         decoder.decodeOut(instruction);
@@ -78,7 +78,7 @@ export function functionReader(
   };
 }
 
-const flows: Readonly<Partial<Record<FlowControl, Step["flow"]>>> = {
+const flows: Readonly<Partial<Record<FlowControl, X86Instruction["flow"]>>> = {
   [FlowControl.ConditionalBranch]: "branch",
   [FlowControl.UnconditionalBranch]: "jump",
   [FlowControl.Call]: "call",
@@ -92,7 +92,7 @@ const onlyRead = new Set([Mnemonic.Cmp, Mnemonic.Test, Mnemonic.Push, Mnemonic.B
 const constants = new Set([OpKind.Immediate32, OpKind.Immediate32to64]);
 const noSteps: readonly string[] = [];
 
-function stepOf(instruction: Instruction, at: number, end: number): Step {
+function stepOf(instruction: Instruction, at: number, end: number): X86Instruction {
   const { features, isHarmless } = known.about(instruction.code);
   const flow = flows[instruction.flowControl] ?? "next";
   const hasTarget = flow !== "next" && flow !== "end" && instruction.op0Kind === OpKind.NearBranch64;

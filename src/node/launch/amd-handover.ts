@@ -15,9 +15,9 @@ export function handOverAmd(
   const groups = groupsFor(engine, request);
   // The device names in the specification that amd-ctk writes.
   if (request.host.runtime.amd === "cdi" && isByAddress(request))
-    return { by: "cdi", devices: units.map(({ gpu }) => `amd.com/gpu=${gpu.index}`), groups };
+    return { via: "cdi", devices: units.map(({ gpu }) => `amd.com/gpu=${gpu.index}`), groups };
   if (request.access === undefined) throw withoutGroups();
-  return { by: "files", devices: [common, ...units.map(nodeOf)], groups };
+  return { via: "files", devices: [common, ...units.map(nodeOf)], groups };
 }
 
 /** The device files whose groups a container needs. */

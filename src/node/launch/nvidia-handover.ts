@@ -12,14 +12,14 @@ export function handOverNvidia(
 ): Handover {
   const { nvidia } = request.host.runtime;
   // A bundled driver needs only the kernel's devices: the host's library, which a runtime mounts, would break it.
-  if (isBundled(request)) return { by: "files", devices: deviceNodes(engine, units), groups: [] };
+  if (isBundled(request)) return { via: "files", devices: deviceNodes(engine, units), groups: [] };
   if (engine === "podman" && (nvidia === "legacy" || nvidia === "none"))
     throw withoutToolkit("podman gets GPUs through CDI, and this host has no CDI specification for them");
   if (nvidia === "none")
     throw withoutToolkit("the image takes the host's NVIDIA driver and Docker has no NVIDIA runtime here");
-  if (engine !== "podman" && nvidia !== "cdi") return { by: "runtime", ids: units.map(unitId) };
+  if (engine !== "podman" && nvidia !== "cdi") return { via: "runtime", ids: units.map(unitId) };
   // The device names in the specification that nvidia-ctk writes.
-  return { by: "cdi", devices: units.map(({ name }) => `nvidia.com/gpu=${name}`), groups: [] };
+  return { via: "cdi", devices: units.map(({ name }) => `nvidia.com/gpu=${name}`), groups: [] };
 }
 
 function withoutToolkit(message: string): ImgmatchError {

@@ -107,9 +107,9 @@ export type LocalEngine = "docker" | "podman" | "compose";
 /** The way of GPU units into a container of Docker, Podman or Compose. */
 export type Handover =
   /** CDI device names, or device files. */
-  | { readonly by: "cdi" | "files"; readonly devices: readonly string[]; readonly groups: readonly string[] }
+  | { readonly via: "cdi" | "files"; readonly devices: readonly string[]; readonly groups: readonly string[] }
   /** Docker's NVIDIA runtime, which takes indexes and uuids. */
-  | { readonly by: "runtime"; readonly ids: readonly string[] };
+  | { readonly via: "runtime"; readonly ids: readonly string[] };
 
 export interface LaunchCommand {
   readonly argv: readonly [string, ...string[]];

@@ -15,7 +15,7 @@ import { tiers } from "../../resolve/verdict.ts";
 
 export interface CompiledOrder {
   /** The parts of an image's key: in `1 C 2 U 3` a number is a column of ranks, C the code, U the unused targets. */
-  readonly steps: string;
+  readonly keyParts: string;
   /** The ranks of an offer by column: `3/0,4,9/12`. A column has one rank for each tier where the tier matters. */
   readonly ranks: (offer: Offer) => string;
 }
@@ -39,7 +39,7 @@ export function compileOrder(offers: readonly Offer[], prefer: Lock["prefer"]): 
   }
   const columns = runs.map((run) => denseRanks(offers, run));
   return {
-    steps: steps.join(" "),
+    keyParts: steps.join(" "),
     ranks: (offer) => columns.map((byOffer) => byOffer.get(offer)).join("/"),
   };
 }

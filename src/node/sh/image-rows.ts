@@ -132,7 +132,7 @@ export function fleetRows(
       ...gpuVendors.flatMap((vendor) => needsRows[vendor].rows(tables[vendor].texts())),
       ...sets.rows.map((row) => `C ${row}`),
     ],
-    order: order.steps,
+    order: order.keyParts,
     architectures,
     hasGpuImages: requirements.length > 0,
     hidden,

@@ -6,7 +6,7 @@ import { formatFleetIndex } from "../../../src/lock/format-fleet-index.ts";
 import { verifyLock } from "../../../src/fleet/publish/verify-lock.ts";
 import { indexOf } from "../../oci/registry/support/index-of-lock.ts";
 import { image, lockOf } from "../../resolve/support/locks.ts";
-import { nativeImages } from "../../../src/fleet/publish/native-images.ts";
+import { shownImages } from "../../../src/fleet/publish/shown-images.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "./support/memory-registry.ts";
 
 function setUp(): { registry: MemoryRegistry; lock: Lock } {
@@ -42,7 +42,7 @@ describe("verifyLock", () => {
         const digest = descriptors[cell] ?? entry.descriptor.digest;
         return [cell, { ...entry, descriptor: { ...entry.descriptor, digest } }] as const;
       });
-      const { top } = formatFleetIndex({ ...index, entries: new Map(entries) }, nativeImages(index));
+      const { top } = formatFleetIndex({ ...index, entries: new Map(entries) }, shownImages(index));
       await registry.writeManifest(reference, top);
       const { conflicts, drift } = await verifyLock(asLocked, { registry });
       expect(drift).toEqual([]);

@@ -34,11 +34,11 @@ function composeFile(request: LaunchRequest): Json {
 function gpus(request: LaunchRequest): JsonObject {
   const handover = handoverOf("compose", request);
   if (handover === null) return {};
-  const groups = filled({ group_add: handover.by === "runtime" ? [] : handover.groups });
-  if (handover.by === "files")
+  const groups = filled({ group_add: handover.via === "runtime" ? [] : handover.groups });
+  if (handover.via === "files")
     return { devices: handover.devices.map((node) => `${node}:${node}`), ...groups };
   const devices =
-    handover.by === "runtime"
+    handover.via === "runtime"
       ? { driver: "nvidia", device_ids: handover.ids }
       : // Docker's driver for CDI names (moby, daemon/cdi.go), which docker run --device uses too.
         { driver: "cdi", device_ids: handover.devices };

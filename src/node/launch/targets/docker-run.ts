@@ -49,7 +49,7 @@ function gpuOptions(engine: "docker" | "podman", request: LaunchRequest): readon
   const handover = handoverOf(engine, request);
   if (handover === null) return [];
   // Docker reads the value as CSV, in which a comma outside quotes ends the field.
-  if (handover.by === "runtime") return ["--gpus", `"device=${handover.ids.join(",")}"`];
+  if (handover.via === "runtime") return ["--gpus", `"device=${handover.ids.join(",")}"`];
   return [...flags("--device", handover.devices), ...flags("--group-add", handover.groups)];
 }
 

@@ -4,7 +4,7 @@ import type { Lock } from "../../../../src/lock/lock.ts";
 import { type ImageReference, parseImageReference } from "../../../../src/oci/reference.ts";
 import { formatFleetIndex } from "../../../../src/lock/format-fleet-index.ts";
 import { type FleetIndex, indexedImage } from "../../../../src/lock/fleet-index.ts";
-import { nativeImages } from "../../../../src/fleet/publish/native-images.ts";
+import { shownImages } from "../../../../src/fleet/publish/shown-images.ts";
 import { lockOfIndex, parseFleetIndex } from "../../../../src/lock/read-fleet-index.ts";
 
 /** The index that publishing a lock writes: every image with a digest. */
@@ -20,7 +20,7 @@ export function indexOf({ name, version, prefer = [], images }: Lock): FleetInde
 }
 
 export function readBack(index: FleetIndex, reference: ImageReference, maxBytes?: number): Lock {
-  const stored = formatFleetIndex(index, nativeImages(index), { maxBytes });
+  const stored = formatFleetIndex(index, shownImages(index), { maxBytes });
   return lockOfIndex(parseFleetIndex(stored, reference), reference, stored.top.digest);
 }
 

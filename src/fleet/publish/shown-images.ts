@@ -11,7 +11,7 @@ import { compareVersions, parseVersion } from "../../hardware/driver-version.ts"
 import { alternativesOf } from "../../lock/alternatives.ts";
 import { neededRequirement } from "../../lock/needed-requirement.ts";
 import { compareText, groupBy, remember } from "../../io/collections.ts";
-import type { NativeImage } from "../../lock/format-fleet-index.ts";
+import type { ShownImage } from "../../lock/format-fleet-index.ts";
 import type { FleetIndex, IndexedImage } from "../../lock/fleet-index.ts";
 import { builtFor } from "../../resolve/built-for.ts";
 import { normalizePlatform } from "../../resolve/host-view.ts";
@@ -34,25 +34,25 @@ type ShownFleet = Pick<FleetIndex, "entries" | "prefer" | "plainPull">;
  * - A level of x86-64 is shown if `resolve`, on a CPU of the level without a GPU and with the plain image's free axes, takes an image whose
  *   features are exactly the level's. A better CPU never means another Python.
  */
-export function nativeImages({ entries, prefer, plainPull }: ShownFleet): readonly NativeImage[] {
+export function shownImages({ entries, prefer, plainPull }: ShownFleet): readonly ShownImage[] {
   const named: readonly Named[] = [...entries].flatMap(([cell, entry]) =>
     alternativesOf(entry.image).map((image) => ({ cell, image })),
   );
   return [...groupBy(named, ({ image }) => normalizePlatform(image.platform))]
     .sort(([one, a], [other, b]) => cellsOf(b) - cellsOf(a) || compareText(one, other))
-    .flatMap(([platform, images]) => nativeOf(platform, images, orderBy(prefer), plainPull === "least"));
+    .flatMap(([platform, images]) => shownOf(platform, images, orderBy(prefer), plainPull === "least"));
 }
 
 /**
  * The same for a channel or a variant: the only image of a platform is what a plain pull gets, since there is nothing to choose.
  */
-export function plainImages(index: ShownFleet): readonly NativeImage[] {
+export function plainImages(index: ShownFleet): readonly ShownImage[] {
   const cells = groupBy(index.entries, ([, { image }]) => normalizePlatform(image.platform));
-  return nativeImages(index).flatMap((native): NativeImage[] => {
-    const { platform } = native;
+  return shownImages(index).flatMap((shown): ShownImage[] => {
+    const { platform } = shown;
     const [first, second] = cells.get(platform) ?? [];
     // One image needs no choice by the level of the CPU.
-    return first !== undefined && second === undefined ? [{ platform, cell: first[0] }] : [native];
+    return first !== undefined && second === undefined ? [{ platform, cell: first[0] }] : [shown];
   });
 }
 
@@ -66,12 +66,12 @@ function cellsOf(images: readonly Named[]): number {
   return new Set(images.map(({ cell }) => cell)).size;
 }
 
-function nativeOf(
+function shownOf(
   platform: string,
   all: readonly Named[],
   order: readonly OrderStep[],
   allowsAny: boolean,
-): readonly NativeImage[] {
+): readonly ShownImage[] {
   // No facts tell of a host of such a variant.
   if (/\/(amd64|arm64)\/./.test(platform)) return [];
   // Nobody judges the accelerator of some: no runtime is to take such an image by itself.
@@ -83,8 +83,8 @@ function nativeOf(
   // Neither its levels: tools that ask for no variant take the first image of the architecture, also v4 on a CPU of v2.
   if (!allowsAny && !startsEverywhere(plain.image, platform))
     return [{ platform, cell: null, withheld: plain.cell }];
-  const natives = [{ platform, cell: plain.cell }];
-  if (platform !== "linux/amd64") return natives;
+  const shown = [{ platform, cell: plain.cell }];
+  if (platform !== "linux/amd64") return shown;
   const siblings = images.filter(({ image }) => freeAxes(image) === freeAxes(plain.image));
   for (const [level, variant] of Object.entries(variants)) {
     const present = new Set(findMarch(level)?.features);
@@ -92,9 +92,9 @@ function nativeOf(
     const taken = firstOf(running, () => present, order);
     if (taken === null || taken.cell === plain.cell) continue;
     if (levelNeeded("amd64", featuresOf(taken.image)) !== level) continue;
-    natives.push({ platform: `${platform}/${variant}`, cell: taken.cell });
+    shown.push({ platform: `${platform}/${variant}`, cell: taken.cell });
   }
-  return natives;
+  return shown;
 }
 
 function startsEverywhere(image: IndexedImage, platform: string): boolean {

@@ -5,7 +5,7 @@ import { measuredRules } from "../../../src/lock/requirement.ts";
 import type { HostFacts } from "../../../src/host/facts.ts";
 import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
 import { neededRequirement } from "../../../src/lock/needed-requirement.ts";
-import { nativeImages } from "../../../src/fleet/publish/native-images.ts";
+import { shownImages } from "../../../src/fleet/publish/shown-images.ts";
 import type { FleetIndex } from "../../../src/lock/fleet-index.ts";
 import { resolveImage } from "../../../src/resolve/resolve-image.ts";
 import { eachOf } from "../../properties/oracle.ts";
@@ -57,7 +57,7 @@ function plainOf(
   prefer: readonly string[] = [],
   plainPull: Pick<Lock, "plainPull"> = {},
 ) {
-  const natives = nativeImages(indexOf({ ...lockOf(images), prefer, ...plainPull }));
+  const natives = shownImages(indexOf({ ...lockOf(images), prefer, ...plainPull }));
   return Object.fromEntries(natives.map(({ platform, cell }) => [platform, cell]));
 }
 
@@ -149,7 +149,7 @@ describe("what runtimes see of a fleet", () => {
       v8: { ...cpu("armv8-a"), platform: "linux/arm64/v8" },
       "armv9-a": cpu("armv9-a"),
     };
-    expect(nativeImages(indexOf(lockOf(images)))).toEqual([
+    expect(shownImages(indexOf(lockOf(images)))).toEqual([
       { platform: "linux/arm64", cell: "v8" },
       { platform: "linux/amd64", cell: "v1" },
     ]);
@@ -168,7 +168,7 @@ describe("what runtimes see of a fleet", () => {
 describe("a fleet that some machine of a platform starts no image of", () => {
   it("shows nothing there, no level either, and says which image it withholds", () => {
     const images = { v2: cpu("x86-64-v2"), v3: cpu("x86-64-v3"), n1: cpu("neoverse-n1"), gpu };
-    expect(nativeImages(indexOf(lockOf(images)))).toEqual([
+    expect(shownImages(indexOf(lockOf(images)))).toEqual([
       { platform: "linux/amd64", cell: null, withheld: "v2" },
       { platform: "linux/arm64", cell: null, withheld: "n1" },
     ]);
@@ -246,7 +246,7 @@ describe("a runtime that knows levels", () => {
   it("sees of any fleet only images without GPU code that its level runs", { timeout: timeoutMs }, () => {
     fc.assert(
       fc.property(anyLock, (lock) => {
-        for (const { platform, cell } of nativeImages(indexOf(lock))) {
+        for (const { platform, cell } of shownImages(indexOf(lock))) {
           if (cell === null) continue;
           const needs = eachOf(lock.images[cell] ?? image({ digest })).map(neededRequirement);
           expect(needs.every(({ cuda }) => cuda === null)).toBe(true);
