@@ -123,7 +123,7 @@ describe("a base that no registry has", () => {
     expect(publishedOnLocal(plan)).toMatchObject([
       {
         code: "BASE_LOCAL",
-        message: expect.stringMatching(/own\/base .*only docker on this machine.*can build them again/),
+        message: expect.stringMatching(/own\/base .*only docker on this machine.*to build the images again/),
       },
     ]);
     expect(() => bakePlan(plan, fleet, { contextAt: () => ".", revision: "" })).toThrow(
