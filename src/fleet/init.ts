@@ -46,8 +46,8 @@ export type InitFromAnswer = InitAnswer & InitFrom;
 export type InitFromDefinitionAnswer = InitAnswer & InitFromDefinition;
 
 /**
- * Writes a small fleet into the current folder. With `from` it writes the matrix of a Dockerfile and answers the lines of it to change, or the
- * matrix of bake files or a workflow and answers whether each of its builds is a cell. Overwrites nothing, but with `write` the Dockerfile.
+ * Writes a small fleet into the current folder. With `from`, `init` writes the matrix of a Dockerfile and answers the lines to change, or the
+ * matrix of bake files or a workflow and answers whether each build is a cell. Overwrites nothing, but with `write` the Dockerfile.
  *
  * Throws `FILE_EXISTS` for every existing file, `USAGE` or `REFERENCE_INVALID` for a wrong name, and errors of reading and planning for a
  * Dockerfile that no matrix could use.

@@ -23,7 +23,7 @@ export interface ResolveAnswer extends Resolution {
 }
 
 /**
- * Finds the one image of a lock, or of a registry's fleet, that was built for this host. `hosts` answers for each of many hosts.
+ * Finds the image that was built for this host, in a lock or in a registry's fleet. `hosts` answers for each of many hosts.
  *
  * Throws `USAGE`, `LOCK_…`, `FACTS_…`, `REGISTRY_…`, `SIGNATURE_…`; a host that no image fits is an answer.
  *

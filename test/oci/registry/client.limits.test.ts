@@ -76,7 +76,8 @@ describe("a top vouches for its parts alone", () => {
     ["none", [], false],
   ])("%s", (_, parts, bound) => {
     expect(isBound({ top, parts }, reference)).toBe(bound);
-    if (!bound) expect(() => parseFleetIndex({ top, parts }, reference)).toThrow("differ from the parts that it names");
+    if (!bound)
+      expect(() => parseFleetIndex({ top, parts }, reference)).toThrow("differ from the parts that it names");
   });
 
   it("and a part has none of its own", () => {
