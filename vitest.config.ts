@@ -67,7 +67,7 @@ export default defineConfig({
           name: "unit",
           include: ["test/**/*.test.ts"],
           exclude: ["test/e2e/**", ...longUnit],
-          // Half of the time would go to loading the same modules for each file.
+          // A third of the time would go to loading the same modules for each file.
           isolate: false,
           ...unit,
         },

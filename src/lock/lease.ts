@@ -94,11 +94,11 @@ async function prepare(busy: string, token: string): Promise<boolean> {
 }
 
 async function moveIn(busy: string, token: string): Promise<boolean> {
-  const owner = join(busy, "holder");
+  const holder = join(busy, "holder");
   // Windows renames onto no folder, not even an empty one.
-  await rmdir(owner).catch(() => {});
+  await rmdir(holder).catch(() => {});
   try {
-    await rename(join(busy, token + prepared), owner);
+    await rename(join(busy, token + prepared), holder);
     return true;
   } catch (error) {
     const isHeld = ["ENOTEMPTY", "EEXIST", "ENOTDIR", "EPERM", "EACCES", "ENOENT"];
@@ -109,12 +109,12 @@ async function moveIn(busy: string, token: string): Promise<boolean> {
 
 /** Takes the lease from a holder that is gone. `seen`: the time at which each token was first seen. */
 async function takeOver(busy: string, seen: Map<string, number>): Promise<void> {
-  const owner = join(busy, "holder");
-  for (const token of await readdir(owner).catch(() => [])) {
+  const holder = join(busy, "holder");
+  for (const token of await readdir(holder).catch(() => [])) {
     const now = performance.now();
     const since = seen.get(token) ?? now;
     seen.set(token, since);
-    if (ownerIsGone(token) || now - since > leaseMs) await unlink(join(owner, token)).catch(() => {});
+    if (ownerIsGone(token) || now - since > leaseMs) await unlink(join(holder, token)).catch(() => {});
   }
 }
 

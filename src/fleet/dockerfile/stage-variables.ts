@@ -39,8 +39,8 @@ export class StageVariables {
   /** The variables at the beginning of a stage that is built on this stage. */
   forChild(): StageVariables {
     const child = new StageVariables(this.globals, this.options, this.escapeBy);
-    for (const [name, { keyword: by, value }] of this.#known)
-      child.#known.set(name, { keyword: by, value: by === "ENV" ? value : null });
+    for (const [name, { keyword, value }] of this.#known)
+      child.#known.set(name, { keyword, value: keyword === "ENV" ? value : null });
     return child;
   }
 
@@ -59,7 +59,7 @@ export class StageVariables {
     const known = new Map([...values].filter((pair): pair is [string, string] => pair[1] !== null));
     const isPlain = !/\$(?!\{?[A-Za-z_])/.test(word) && known.size === values.size;
     const expanded = isPlain ? expandWord(word, known, this.escapeBy) : null;
-    const args = named.length === 0 ? [] : [...this.#known].filter(([, { keyword: by }]) => by === "ARG");
+    const args = named.length === 0 ? [] : [...this.#known].filter(([, { keyword }]) => keyword === "ARG");
     return { value: expanded?.ok ? expanded.value : null, args: args.map(([name]) => name) };
   }
 

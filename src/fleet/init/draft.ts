@@ -92,12 +92,12 @@ export function replaceIn(
 }
 
 function inSingleQuotes(text: string): boolean {
-  let block: string | null = null;
+  let quote: string | null = null;
   for (let at = 0; at < text.length; at++) {
     const character = text[at];
-    if (character === "\\" && block !== "'") at++;
-    else if (block === null && (character === "'" || character === '"')) block = character;
-    else if (character === block) block = null;
+    if (character === "\\" && quote !== "'") at++;
+    else if (quote === null && (character === "'" || character === '"')) quote = character;
+    else if (character === quote) quote = null;
   }
-  return block === "'";
+  return quote === "'";
 }

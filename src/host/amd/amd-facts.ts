@@ -103,8 +103,8 @@ function reach(io: HostIo, gpus: readonly AmdGpuFacts[], masked: number) {
   });
   if (!io.exists("/dev/kfd")) return absent("/dev/kfd");
   if (!io.mayOpen("/dev/kfd")) return { gpus, problems: [problem.noPermission("/dev/kfd", container)] };
-  const opening = gpus.filter(({ render }) => render === null || io.mayOpen(render));
-  if (opening.length > 0) return { gpus: opening, problems: [] };
+  const openable = gpus.filter(({ render }) => render === null || io.mayOpen(render));
+  if (openable.length > 0) return { gpus: openable, problems: [] };
   const there = gpus.filter(({ render }) => render !== null && io.exists(render));
   if (there.length === 0) return absent(first.render ?? "/dev/dri");
   return { gpus: there, problems: [problem.noPermission(there[0]?.render ?? "/dev/dri", container)] };

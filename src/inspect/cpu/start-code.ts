@@ -85,8 +85,11 @@ function eachRelocation(
 function mainOf(entry: number, reader: FunctionReader): number | null {
   const first = reader.instructions(entry) ?? [];
   const called = first.flatMap(({ flow, target }) => (flow === "next" || target === null ? [] : [target]));
-  for (const steps of [first, ...called.slice(0, 2).map((address) => reader.instructions(address) ?? [])])
-    for (const { isFirstArgument, takes } of steps)
+  for (const instructions of [
+    first,
+    ...called.slice(0, 2).map((address) => reader.instructions(address) ?? []),
+  ])
+    for (const { isFirstArgument, takes } of instructions)
       if (isFirstArgument && takes !== null && reader.isStart(takes)) return takes;
   return null;
 }
@@ -162,40 +165,40 @@ function neededBy(address: number, search: Search, calls: number): ReadonlySet<s
   if (calls === 0 || reader.decoded() > maxDecoded) return nothing;
   // A function that calls itself does so behind what it needs at first.
   known.set(address, nothing);
-  const steps = reader.instructions(address);
-  if (steps === null || steps.length === 0) return nothing;
+  const instructions = reader.instructions(address);
+  if (instructions === null || instructions.length === 0) return nothing;
   const called = (target: number | null) =>
     target !== null && reader.isStart(target) ? neededBy(target, search, calls - 1) : nothing;
-  const needed = onAllPaths(address, blocksOf(steps, called), search);
+  const needed = onAllPaths(address, blocksOf(instructions, called), search);
   known.set(address, needed);
   return needed;
 }
 
 function blocksOf(
-  steps: readonly X86Instruction[],
+  instructions: readonly X86Instruction[],
   called: (target: number | null) => ReadonlySet<string>,
 ): ReadonlyMap<number, Block> {
-  const places = new Set(steps.map(({ at }) => at));
+  const places = new Set(instructions.map(({ at }) => at));
   const leaders = new Set<number>();
-  for (const { flow, target, end } of steps) {
+  for (const { flow, target, end } of instructions) {
     if (flow !== "branch" && flow !== "jump") continue;
     leaders.add(end);
     if (target !== null) leaders.add(target);
   }
   const blocks = new Map<number, Block>();
-  let guard: { readonly start: number; readonly features: Set<string> } | null = null;
+  let block: { readonly start: number; readonly features: Set<string> } | null = null;
   const close = (next: readonly number[], leaves: boolean) => {
-    if (guard !== null) blocks.set(guard.start, { features: guard.features, next, leaves });
-    guard = null;
+    if (block !== null) blocks.set(block.start, { features: block.features, next, leaves });
+    block = null;
   };
-  for (const { at, end, flow, target, features } of steps) {
+  for (const { at, end, flow, target, features } of instructions) {
     if (leaders.has(at)) close([at], false);
-    guard ??= { start: at, features: new Set() };
-    for (const feature of features) guard.features.add(feature);
+    block ??= { start: at, features: new Set() };
+    for (const feature of features) block.features.add(feature);
     const inside = target !== null && places.has(target) ? [target] : [];
     // A jump out of the function is a call whose callee returns for this function.
     if (flow === "call" || (flow === "jump" && inside.length === 0))
-      for (const feature of called(target)) guard.features.add(feature);
+      for (const feature of called(target)) block.features.add(feature);
     if (flow === "branch") close([end, ...inside], inside.length === 0);
     else if (flow === "jump") close(inside, inside.length === 0);
     else if (flow === "end") close([], true);
@@ -271,9 +274,10 @@ function reachedFrom(
   for (let address = queue.pop(); address !== undefined; address = queue.pop()) {
     if ((asking.get(address) ?? 3) <= 2) continue;
     if (reader.decoded() - from > maxReached) break;
-    const steps = reader.instructions(address);
-    if (steps === null || steps.some(({ reads }) => reads !== null && answers.has(reads))) continue;
-    for (const { features, flow, target } of steps) {
+    const instructions = reader.instructions(address);
+    if (instructions === null || instructions.some(({ reads }) => reads !== null && answers.has(reads)))
+      continue;
+    for (const { features, flow, target } of instructions) {
       for (const feature of features) reached.add(feature);
       if (flow === "next" || target === null || seen.has(target) || !reader.isStart(target)) continue;
       seen.add(target);

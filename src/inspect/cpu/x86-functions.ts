@@ -63,17 +63,17 @@ export function functionReader(
       const bytes = source.read(offset, size);
       const decoder = new Decoder(64, bytes, DecoderOptions.None);
       decoder.ip = BigInt(address);
-      const steps: X86Instruction[] = [];
+      const found: X86Instruction[] = [];
       while (decoder.canDecode) {
         const at = address + decoder.position;
         decoder.decodeOut(instruction);
         // What follows is data, or code for a CPU that nobody knows.
         if (instruction.isInvalid) break;
         known.learn(instruction.code, instruction);
-        steps.push(stepOf(instruction, at, address + decoder.position));
+        found.push(readInstruction(instruction, at, address + decoder.position));
       }
       decoder.free();
-      return steps;
+      return found;
     },
   };
 }
@@ -92,7 +92,7 @@ const onlyRead = new Set([Mnemonic.Cmp, Mnemonic.Test, Mnemonic.Push, Mnemonic.B
 const constants = new Set([OpKind.Immediate32, OpKind.Immediate32to64]);
 const noSteps: readonly string[] = [];
 
-function stepOf(instruction: Instruction, at: number, end: number): X86Instruction {
+function readInstruction(instruction: Instruction, at: number, end: number): X86Instruction {
   const { features, isHarmless } = known.about(instruction.code);
   const flow = flows[instruction.flowControl] ?? "next";
   const hasTarget = flow !== "next" && flow !== "end" && instruction.op0Kind === OpKind.NearBranch64;

@@ -84,20 +84,14 @@ describe.each(missingForDialects())("%s", (why) => {
 
 const dialects = findDialects(join(folder, "awks"));
 
-describe.each(dialects.map((dialect, index) => ({ ...dialect, index })))("$name", (dialect) => {
+describe.each(dialects)("$name", (dialect) => {
   // An answer that depends on a fleet does not depend on a shell.
   const asked = Object.entries(fleets).filter(
     ([title]) => title === "whole" || dialect.name === "dash, mawk",
   );
   // A driver that hangs costs the time limit each time: dash alone meets one. A busy machine does not reach the limit of the others.
   const smiSeconds = dialect.shell === "dash" ? 2 : 30;
-  // The first dialect meets every machine, each of the others another third of them, and all with IMGMATCH_LONG.
-  const here = machines.filter(
-    ({ name }, at) =>
-      dialect.name === "dash, mawk" ||
-      ((dialect.shell === "dash" || !name.endsWith("_timeout")) &&
-        (at % 3 === dialect.index % 3 || process.env.IMGMATCH_LONG !== undefined)),
-  );
+  const here = machines.filter(({ name }) => dialect.shell === "dash" || !name.endsWith("_timeout"));
   test.each(asked)(
     "answers as resolve does on every machine, fleet: %s",
     async (title, { lock, cpuOnly = false }) => {

@@ -27,8 +27,10 @@ interface Common {
 const made = new Map<number, Common>();
 
 function commonOf(size: number): Common {
+  const known = made.get(size);
+  if (known !== undefined) return known;
   const noise = random(size);
-  const known = made.get(size) ?? {
+  const common = {
     noise,
     nested: Buffer.concat([gzipSync(gzipSync(noise))], size),
     elfs: fills.flatMap((fill) =>
@@ -37,8 +39,8 @@ function commonOf(size: number): Common {
       ),
     ),
   };
-  made.set(size, known);
-  return known;
+  made.set(size, common);
+  return common;
 }
 
 /** Random, nested and repeated bytes. What is repeated overlaps itself: each head tells a length that reaches over those behind it. */
