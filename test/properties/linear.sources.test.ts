@@ -7,8 +7,8 @@ import { byteReaders } from "./support/found-byte-readers.ts";
 const size = 2 ** 18;
 /** Seconds of a processor. A linear reader takes some hundredths, a quadratic one minutes. */
 const most = 1.5;
-/** How often a byte is read: a file has up to 100 sections of notes. */
-const mostReads = 250;
+/** How often a byte is read. `inspectFile`, with every reader in it, reads a byte of these files 21 times at most. */
+const mostReads = 40;
 
 test.each(byteReaders)(`$name, one of ${byteReaders.length} readers of bytes`, async (reader) => {
   const read = await reader.load();
