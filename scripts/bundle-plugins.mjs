@@ -69,6 +69,26 @@ function packed(text) {
   return brotliCompressSync(text).toString("base64");
 }
 
+/**
+ * Brings what a CommonJS program takes from the decoder into constants. The bundler reads an external's exports through getters, and the
+ * reader of instructions takes some for each instruction: libraries of NVIDIA took half as long again.
+ */
+export const decoder = "iced-x86";
+export const decoderAsConstants = {
+  name: "decoder-as-constants",
+  async resolveId(source, importer) {
+    if (source !== decoder) return null;
+    return importer === "\0decoder" ? { id: source, external: true } : "\0decoder";
+  },
+  async load(id) {
+    if (id !== "\0decoder") return null;
+    const names = Object.keys(await import(decoder)).filter(
+      (name) => name !== "default" && name !== "module.exports",
+    );
+    return `export const { ${names.join(", ")} } = require("${decoder}");`;
+  },
+};
+
 /** Bundles the script and the style of the cover page as texts. */
 export const pageAsText = {
   name: "page-as-text",

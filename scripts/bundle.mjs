@@ -9,6 +9,8 @@ import {
   asFunction,
   commanderAsModules,
   completionAsText,
+  decoder,
+  decoderAsConstants,
   fetchWithoutCache,
   compressedLibraries,
   compressedTables,
@@ -27,6 +29,9 @@ const packages = Object.keys({
   ...manifest.optionalDependencies,
   ...manifest.peerDependencies,
 });
+function isExternal(id) {
+  return packages.some((name) => id === name || id.startsWith(`${name}/`));
+}
 const forNodes = {
   name: "for-nodes",
   resolveId(source) {
@@ -59,7 +64,7 @@ const options = {
   platform: "node",
   // imgmatch uses only the parser of Handlebars. The main file would bring compiler, runtime and source maps.
   resolve: { alias: { handlebars: "handlebars/dist/cjs/handlebars/compiler/base.js" } },
-  external: (id) => packages.some((name) => id === name || id.startsWith(`${name}/`)),
+  external: isExternal,
   // A module that one bundle loads at once may be a later chunk of another.
   checks: { ineffectiveDynamicImport: false },
   transform: { define: { IMGMATCH_VERSION: JSON.stringify(version) }, target: "node20.19" },
@@ -109,7 +114,11 @@ async function write(
   { format, ending, codeSplitting, entryFileNames = `[name].${ending}`, plugins = options.plugins, define },
 ) {
   const transform = { ...options.transform, define: { ...options.transform.define, ...define } };
-  const bundle = await rolldown({ ...options, transform, input, plugins });
+  const forFormat =
+    format === "cjs"
+      ? { plugins: [...plugins, decoderAsConstants], external: (id) => id !== decoder && isExternal(id) }
+      : { plugins };
+  const bundle = await rolldown({ ...options, transform, input, ...forFormat });
   const { output } = await bundle.write({
     dir: folder,
     format,

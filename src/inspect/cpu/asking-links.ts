@@ -3,6 +3,7 @@
 import { type ByteSource, windowBytes, withWindow } from "../byte-source.ts";
 import { codeSegments, type Elf, type ElfSegment } from "../elf/elf.ts";
 import { readSymbols, symbolNames, symbolType } from "../elf/symbols.ts";
+import { u32 } from "../little-endian.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
 import { blockBytes, disjoint, type Place } from "./regions.ts";
 
@@ -33,11 +34,11 @@ export function askingFunctions(
     for (const block of reached) asking.set(block, calls);
     if (calls === mostCalls) break;
     const next = new Set<number>();
-    // Most calls are ruled out without a look for the function around the call.
-    const mayLead = (to: number) => reached.has(to) || reached.has(gapBlock(to));
+    const mayBeReached = filterOf(reached);
     for (const segment of code)
       eachCall(source, segment, (from, to) => {
-        if (!mayLead(to) || !reached.has(blockAt(to))) return;
+        if (!mayBeReached(to) && !mayBeReached(gapBlock(to))) return;
+        if (!reached.has(blockAt(to))) return;
         const caller = blockAt(from);
         if (!asking.has(caller)) next.add(caller);
       });
@@ -93,6 +94,16 @@ function blocksOf(functions: Functions): (address: number) => number {
   };
 }
 
+const filterBits = 16;
+
+/** Rules most numbers out that are not in the set, in a tenth of the set's time: a library has millions of calls. */
+function filterOf(numbers: ReadonlySet<number>): (number: number) => boolean {
+  const filter = new Uint8Array(2 ** filterBits);
+  const slotOf = (number: number) => ((number | 0) ^ (number >> filterBits)) & (filter.length - 1);
+  for (const number of numbers) filter[slotOf(number)] = 1;
+  return (number) => filter[slotOf(number)] === 1;
+}
+
 function gapBlock(address: number): number {
   return -1 - Math.floor(address / blockBytes.gap);
 }
@@ -110,14 +121,11 @@ function eachCall(source: ByteSource, segment: ElfSegment, tell: (from: number, 
         window.subarray(0, Math.min(windowBytes, segment.size - start)),
       );
       const bytes = Buffer.from(read.buffer, read.byteOffset, read.length);
+      const end = Math.min(step, bytes.length - callBytes + 1);
       for (const code of callCodes) {
-        for (
-          let at = bytes.indexOf(code);
-          at >= 0 && at < Math.min(step, bytes.length - 4);
-          at = bytes.indexOf(code, at + 1)
-        ) {
+        for (let at = bytes.indexOf(code); at >= 0 && at < end; at = bytes.indexOf(code, at + 1)) {
           const from = segment.address + start + at;
-          tell(from, from + callBytes + bytes.readInt32LE(at + 1));
+          tell(from, from + callBytes + (u32(bytes, at + 1) | 0));
         }
       }
     }

@@ -117,7 +117,7 @@ function createDecoding(bits: 32 | 64, { first, starts }: Jumps) {
         if (count === 0) touched?.push(code);
         counts[code] = count + 1;
         position += raw.length(turn);
-        if (code === Code.INVALID && !isCode) {
+        if (!isCode && code === Code.INVALID) {
           position = to;
           if (decoder !== null) decoder.position = to;
           break;

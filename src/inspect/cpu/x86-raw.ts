@@ -28,11 +28,13 @@ export function rawDecoder(decoder: iced.Decoder, instructions: readonly iced.In
     new Uint8Array(memory.buffer),
   ];
   const pointers = Uint32Array.from(instructions, pointerOf);
+  const codes = pointers.map((pointer) => (pointer + fields.code) >> 1);
+  const lengths = pointers.map((pointer) => pointer + fields.length);
   return {
     /** Decodes into the instruction of this number. */
     decode: (turn: number) => decodeAt(from, pointers[turn] ?? 0),
-    code: (turn: number): number => words[((pointers[turn] ?? 0) + fields.code) >> 1] ?? 0,
-    length: (turn: number): number => bytes[(pointers[turn] ?? 0) + fields.length] ?? 0,
+    code: (turn: number): number => words[codes[turn] ?? 0] ?? 0,
+    length: (turn: number): number => bytes[lengths[turn] ?? 0] ?? 0,
   };
 }
 
