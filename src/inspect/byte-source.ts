@@ -100,6 +100,17 @@ export async function withWindowAsync<Result>(use: (window: Uint8Array) => Promi
   }
 }
 
+const fewBytes = 2 ** 20;
+const mappedBytes = 2 ** 25 + 8;
+
+/**
+ * Zeroed memory that goes back to the system with its last use. glibc keeps freed memory for later, but maps what is longer than 32 MiB
+ * (DEFAULT_MMAP_THRESHOLD_MAX, mallopt(3)). Pages that nobody writes to take no memory.
+ */
+export function ownPages(length: number): ArrayBuffer {
+  return new ArrayBuffer(length <= fewBytes ? length : Math.max(length, mappedBytes));
+}
+
 const stepBytes = 2 ** 16;
 const zeros = Buffer.alloc(stepBytes);
 

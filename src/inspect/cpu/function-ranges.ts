@@ -1,8 +1,8 @@
 /** Lists the functions of a file by address and length, in columns: a library has a million, and a hostile file more. */
 
-import type { ByteSource } from "../byte-source.ts";
+import { type ByteSource, ownPages } from "../byte-source.ts";
 import { readEhFrame } from "../elf/eh-frame.ts";
-import type { Elf } from "../elf/elf.ts";
+import { type Elf, sectionType } from "../elf/elf.ts";
 import { readSymbols, symbolType } from "../elf/symbols.ts";
 
 /** The largest library that was seen has one million. More count as code outside functions. */
@@ -10,7 +10,7 @@ export const maxFunctions = 4_000_000;
 
 /** Reads unwinding data, which survives `strip`, and symbols. Sorted by address; of functions with one address the longest counts. */
 export function readFunctionRanges(source: ByteSource, elf: Elf) {
-  const found = createColumns();
+  const found = createColumns(mostRanges(elf));
   const unwinding = elf.sections.find(({ name }) => name === ".eh_frame");
   if (unwinding !== undefined) readEhFrame(source, unwinding, found.add);
   for (const table of ["symbols", "dynamicSymbols"] as const)
@@ -20,26 +20,29 @@ export function readFunctionRanges(source: ByteSource, elf: Elf) {
   return longestOf(found.addresses(), found.sizes());
 }
 
-function createColumns() {
-  let addresses = new Float64Array(1024);
-  let sizes = new Float64Array(1024);
+/** A record of unwinding data has at least 16 bytes (LSB Core, "Exception Frames"), and a symbol as many. */
+function mostRanges({ sections }: Elf): number {
+  const tables = sections.filter(
+    ({ name, type }) =>
+      name === ".eh_frame" || type === sectionType.symbols || type === sectionType.dynamicSymbols,
+  );
+  return Math.min(maxFunctions, Math.ceil(tables.reduce((sum, { size }) => sum + size, 0) / 16));
+}
+
+/** Untouched parts of a column take no memory. */
+function createColumns(most: number) {
+  const addresses = new Float64Array(ownPages(8 * most));
+  const sizes = new Float64Array(ownPages(8 * most));
   let count = 0;
   return {
     add(address: number, size: number) {
-      if (size <= 0 || count === maxFunctions) return;
-      if (count === addresses.length) [addresses, sizes] = [doubled(addresses), doubled(sizes)];
+      if (size <= 0 || count === most) return;
       addresses[count] = address;
       sizes[count++] = size;
     },
     addresses: () => addresses.subarray(0, count),
     sizes: () => sizes.subarray(0, count),
   };
-}
-
-function doubled(column: Float64Array): Float64Array<ArrayBuffer> {
-  const longer = new Float64Array(column.length * 2);
-  longer.set(column);
-  return longer;
 }
 
 function longestOf(addresses: Float64Array, sizes: Float64Array) {

@@ -1,7 +1,7 @@
 /** Follows jumps into the middle of instructions: other instructions begin there, which are not seen by decoding from the front. */
 
 import { Code, Decoder, DecoderOptions, FlowControl, Instruction } from "iced-x86";
-import { type ByteSource, withWindowAsync } from "../byte-source.ts";
+import { type ByteSource, ownPages, withWindowAsync } from "../byte-source.ts";
 import type { ElfSegment } from "../elf/elf.ts";
 import { u32 } from "../little-endian.ts";
 import { formBits, jumpForms, known } from "./x86-codes.ts";
@@ -29,8 +29,8 @@ export function createJumps(size: number, segments: readonly ElfSegment[]) {
   const first = Math.min(size, ...segments.map(({ offset }) => offset));
   const last = Math.min(size, first + mostBytes, Math.max(0, ...segments.map(endOf)));
   const length = Math.max(0, last - first);
-  const starts = new Uint8Array(Math.ceil(length / 8));
-  const targets = new Uint8Array(starts.length);
+  const starts = new Uint8Array(ownPages(Math.ceil(length / 8)));
+  const targets = new Uint8Array(ownPages(Math.ceil(length / 8)));
   let present = segments[0];
   let looks = 0;
   let left = 0;

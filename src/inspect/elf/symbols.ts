@@ -38,15 +38,16 @@ export function* readSymbols(source: ByteSource, elf: Elf, table: Table): Genera
   }
 }
 
+/** The bytes of tables of names, which several readers of a file want. */
+const readTables = new WeakMap<ElfSection, Uint8Array>();
+
 /** Reads the names of a table's symbols, with the first call. */
 export function symbolNames(source: ByteSource, elf: Elf, table: Table) {
   const strings = elf.sections[sectionOf(elf, table)?.link ?? -1];
-  let read: Uint8Array | null = null;
   const bytes = () => {
-    read ??=
-      strings === undefined || strings.size > maxStrings
-        ? new Uint8Array(0)
-        : source.read(strings.offset, strings.size);
+    if (strings === undefined || strings.size > maxStrings) return new Uint8Array(0);
+    const read = readTables.get(strings) ?? source.read(strings.offset, strings.size);
+    readTables.set(strings, read);
     return read;
   };
   return {
