@@ -7,7 +7,7 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
-  readFileSync,
+  openSync,
   renameSync,
   statSync,
   writeFileSync,
@@ -58,9 +58,9 @@ async function gpuHeaders(folder: string, path: string): Promise<void> {
   const copy = join(folder, "library.so");
   copyFileSync(path, copy);
   const { findCode } = await import("../src/inspect/inspect-file.ts");
-  const { memorySource } = await import("../src/inspect/byte-source.ts");
+  const { fileSource } = await import("../src/inspect/byte-source.ts");
   const { readElf } = await import("../src/inspect/elf/elf.ts");
-  const source = memorySource(readFileSync(copy));
+  const source = fileSource(openSync(copy, "r"), statSync(copy).size);
   let modules = 0;
   const ms = await cpuMs(async () => {
     modules = (await findCode(source, readElf(source))).gpu?.modules ?? 0;
@@ -73,6 +73,14 @@ async function gpuHeaders(folder: string, path: string): Promise<void> {
   const theirs = existsSync(cuobjdump) ? timed(cuobjdump, ["-all", copy]) : null;
   if (theirs !== null)
     line("cuobjdump -all", `${seconds(theirs)}, ${(theirs / ms).toFixed(1)} times as long`);
+  const whole = await opened(folder);
+  line(
+    "the library's CPU code and checksum too",
+    `${seconds(whole.cpuMs)} of processors, ${whole.peakMiB} MiB at most  (aim: 300 MiB)`,
+  );
+  const instructions = timed("objdump", ["-d", copy]);
+  if (instructions !== null)
+    line("objdump -d", `${seconds(instructions)}, ${(instructions / whole.cpuMs).toFixed(1)} times as long`);
 }
 
 /** Repeats one layer of real files up to 5 GB. Without the cache, each layer is opened. */

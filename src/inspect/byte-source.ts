@@ -111,6 +111,12 @@ export function ownPages(length: number): ArrayBuffer {
   return new ArrayBuffer(length <= fewBytes ? length : Math.max(length, mappedBytes));
 }
 
+/** Gives the memory of long bytes back now, and not with the next collection. Nobody may use the bytes afterwards. */
+export function release({ buffer, byteLength }: Uint8Array): void {
+  if (byteLength > fewBytes && byteLength === buffer.byteLength && buffer instanceof ArrayBuffer)
+    structuredClone(null, { transfer: [buffer] });
+}
+
 const stepBytes = 2 ** 16;
 const zeros = Buffer.alloc(stepBytes);
 

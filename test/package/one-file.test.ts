@@ -2,7 +2,7 @@
 
 import { spawnSync } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
-import { copyFileSync, cpSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { ed25519ph } from "@noble/curves/ed25519.js";
@@ -43,6 +43,15 @@ function payloadOf(digest: string): Buffer {
   };
   return Buffer.from(JSON.stringify({ critical, optional: null }));
 }
+
+/** Through a getter of the bundler each constant took a call, and there are tens of millions of instructions. */
+it("the thread that opens files has the decoder's constants as constants", () => {
+  const worker = readFileSync(join(built, "inspect-worker.cjs"), "utf8");
+  const [, code] = /[{,]Code:(\w+),[^}]*\}=require\("iced-x86"\)/.exec(worker) ?? [];
+  expect(code).toBeDefined();
+  expect(worker).toContain(`${code}.INVALID`);
+  expect(worker).not.toMatch(/\.Code\.INVALID/);
+});
 
 describe("imgmatch.cjs alone", () => {
   const bundled = spawnSync(process.execPath, ["scripts/bundle.mjs", built], { cwd: root, encoding: "utf8" });

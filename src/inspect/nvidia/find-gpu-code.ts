@@ -3,7 +3,7 @@
  * keep code outside `.nv_fatbin` (`.cask_resource`, `.ldata`, C arrays in `.rodata`), where cuobjdump does not look.
  */
 
-import { type ByteSource, memorySource, partOf } from "../byte-source.ts";
+import { type ByteSource, memorySource, partOf, release } from "../byte-source.ts";
 import type { CodePattern } from "../code-search.ts";
 import { endOfTables } from "../elf/elf.ts";
 import { beginningOfZstd, decompressZstd, readZstdBytes } from "../zstd-frame.ts";
@@ -171,6 +171,7 @@ async function foundFrame(search: Search, at: number): Promise<number> {
   await addCompressed(search, { at, bytes: packed.length }, maxCompressed, header, "zstd", (limit) =>
     decompressZstd(packed, limit),
   );
+  release(packed);
   return at;
 }
 
@@ -198,7 +199,9 @@ async function addCompressed(
     if (whole === null) break;
     search.decompressed += whole.length;
     cubin = readCubin(memorySource(whole));
-    if (cubin?.isWhole === true || whole.length < limit) break;
+    const isCut = whole.length === limit;
+    release(whole);
+    if (cubin?.isWhole === true || !isCut) break;
   }
   if (cubin?.isWhole !== true) unread(search, piece.at);
   else addCubin(search, piece, cubin, compression);
