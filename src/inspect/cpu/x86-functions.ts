@@ -1,6 +1,7 @@
 /** Decodes single functions of x86-64 code: instructions with features, branches, calls, and the data read and written. */
 
 import {
+  Code,
   Decoder,
   DecoderOptions,
   FlowControl,
@@ -14,6 +15,7 @@ import type { ByteSource } from "../byte-source.ts";
 import { type Elf, offsetOfAddress } from "../elf/elf.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
 import { known } from "./x86-codes.ts";
+import { rawDecoder } from "./x86-raw.ts";
 
 export interface X86Instruction {
   readonly at: number;
@@ -63,14 +65,16 @@ export function functionReader(
       const bytes = source.read(offset, size);
       const decoder = new Decoder(64, bytes, DecoderOptions.None);
       decoder.ip = BigInt(address);
+      const raw = rawDecoder(decoder, [instruction]);
       const found: X86Instruction[] = [];
-      while (decoder.canDecode) {
-        const at = address + decoder.position;
-        decoder.decodeOut(instruction);
+      for (let at = address; at < address + bytes.length; ) {
+        raw.decode(0);
+        const code = raw.code(0);
         // What follows is data, or code for a CPU that nobody knows.
-        if (instruction.isInvalid) break;
-        known.learn(instruction.code, instruction);
-        found.push(readInstruction(instruction, at, address + decoder.position));
+        if (code === Code.INVALID) break;
+        const end = at + raw.length(0);
+        found.push(readInstruction(instruction, formOf(code, instruction), at, end));
+        at = end;
       }
       decoder.free();
       return found;
@@ -90,25 +94,50 @@ const flows: Readonly<Partial<Record<FlowControl, X86Instruction["flow"]>>> = {
 
 const onlyRead = new Set([Mnemonic.Cmp, Mnemonic.Test, Mnemonic.Push, Mnemonic.Bt]);
 const constants = new Set([OpKind.Immediate32, OpKind.Immediate32to64]);
-const noSteps: readonly string[] = [];
+const noFeatures: readonly string[] = [];
 
-function readInstruction(instruction: Instruction, at: number, end: number): X86Instruction {
-  const { features, isHarmless } = known.about(instruction.code);
-  const flow = flows[instruction.flowControl] ?? "next";
+/** What all instructions of a form share. */
+interface Form {
+  readonly features: readonly string[];
+  readonly flow: X86Instruction["flow"];
+  readonly isLea: boolean;
+  readonly isMove: boolean;
+  readonly onlyReads: boolean;
+}
+
+const forms: Form[] = [];
+
+/** Each question to an instruction is a call into WebAssembly. */
+function formOf(code: Code, instruction: Instruction): Form {
+  const seen = forms[code];
+  if (seen !== undefined) return seen;
+  known.learn(code, instruction);
+  const { features, isHarmless } = known.about(code);
+  const { mnemonic, flowControl } = instruction;
+  const form = {
+    features: isHarmless ? noFeatures : features,
+    flow: flows[flowControl] ?? "next",
+    isLea: mnemonic === Mnemonic.Lea,
+    isMove: mnemonic === Mnemonic.Mov,
+    onlyReads: onlyRead.has(mnemonic),
+  };
+  forms[code] = form;
+  return form;
+}
+
+function readInstruction(instruction: Instruction, form: Form, at: number, end: number): X86Instruction {
+  const { features, flow, isLea, isMove, onlyReads } = form;
   const hasTarget = flow !== "next" && flow !== "end" && instruction.op0Kind === OpKind.NearBranch64;
   const memory =
     flow === "next" && instruction.isIpRelMemoryOperand ? Number(instruction.ipRelMemoryAddress) : null;
-  const { mnemonic } = instruction;
-  const isLea = mnemonic === Mnemonic.Lea;
-  const isConstant = mnemonic === Mnemonic.Mov && constants.has(instruction.op1Kind);
+  const isConstant = isMove && constants.has(instruction.op1Kind);
   const constant = isConstant ? Number(instruction.immediate(1)) : null;
   const takes = isLea ? memory : constant;
-  const isWrite =
-    memory !== null && !isLea && instruction.op0Kind === OpKind.Memory && !onlyRead.has(mnemonic);
+  const isWrite = memory !== null && !isLea && instruction.op0Kind === OpKind.Memory && !onlyReads;
   return {
     at,
     end,
-    features: isHarmless ? noSteps : features,
+    features,
     flow,
     target: hasTarget ? Number(instruction.nearBranchTarget) : null,
     reads: memory !== null && !isLea && !isWrite ? memory : null,
