@@ -172,7 +172,7 @@ function signedLockLines({ index, named, own }: SignedLock): readonly string[] {
 function provenanceLines({ signed, images }: ProvenanceVerification, style: Style): string[] {
   const good = images.filter(({ problems }) => problems.length === 0);
   const problems = images.flatMap((image) => image.problems.map(formatProblem));
-  const who = new Set(good.map(({ by }) => by));
+  const who = new Set(good.map(({ builtBy }) => builtBy));
   const whose = good.length === 0 ? "" : ` by provenance of ${[...who].join(" and ")}`;
   return [
     ...problems.map((text) => style.bad(text)),

@@ -108,7 +108,7 @@ export function everyFree(
 export interface ClassDemand extends Demand {
   readonly native: ReadonlySet<number>;
   /** No cell is surely native, and the facts leave open whether one is. */
-  readonly open: boolean;
+  readonly isUndecided: boolean;
 }
 
 /** The GPUs of each vendor that cells are suggested for, by their values of the compute axis; null for an unknown one. */
@@ -151,7 +151,7 @@ export function demandsOf(
       ranked: each.map(({ number }) => number),
       good,
       native,
-      open: native.size === 0 && each.some((one) => one.native === null),
+      isUndecided: native.size === 0 && each.some((one) => one.native === null),
     };
   });
 }

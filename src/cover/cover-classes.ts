@@ -82,7 +82,7 @@ export interface ClassDescription {
   /** Of the CPU's maker, or generic; null if unknown. */
   readonly nativeMarch: string | null;
   /** Features that the facts leave open could make the march a higher march. */
-  readonly nativeOpen: boolean;
+  readonly nativeUndecided: boolean;
   readonly model: string | null;
   readonly driver: string | null;
   readonly cuda: string | null;
@@ -262,7 +262,7 @@ function describeClass({ facts, products, gpuCount, cpuSources }: HostClass): Cl
     platform,
     level: cpu.level,
     nativeMarch: native?.march.name ?? null,
-    nativeOpen: native?.open ?? false,
+    nativeUndecided: native?.isUndecided ?? false,
     model: cpu.model,
     driver,
     cuda: cudaVersion,

@@ -50,7 +50,12 @@ export function gpuWords({ gpus, products }: ClassDescription): string {
 }
 
 /** `x86-64+` if the march may be a higher one. */
-export function cpuWords({ platform, nativeMarch, nativeOpen, level }: ClassDescription): string {
+export function cpuWords({
+  platform,
+  nativeMarch,
+  nativeUndecided: nativeOpen,
+  level,
+}: ClassDescription): string {
   const cpu = `${nativeMarch ?? level ?? "unknown CPU"}${nativeOpen ? "+" : ""}`;
   return platform === "linux/amd64" ? cpu : `${cpu} (${platform})`;
 }
@@ -67,9 +72,9 @@ export function matchWords({ tier, native, gpu, cpu }: ClassMatch): string {
 
 function cpuDistanceWords(cpu: ClassMatch["cpu"]): readonly string[] {
   if (cpu === null) return ["CPU distance unknown"];
-  const { march, unused, open } = cpu;
-  if (unused.length === 0) return open ? [`${march}, more of the CPU unknown`] : [];
-  return [`${march}, ${open ? "at least " : ""}${count(unused.length, "CPU feature")} unused`];
+  const { march, unused, isUndecided } = cpu;
+  if (unused.length === 0) return isUndecided ? [`${march}, more of the CPU unknown`] : [];
+  return [`${march}, ${isUndecided ? "at least " : ""}${count(unused.length, "CPU feature")} unused`];
 }
 
 function codeWords({ target, kind, distance }: NonNullable<ClassMatch["gpu"]>): string {
@@ -216,12 +221,12 @@ export function suggestionHead(
 }
 
 /** Classes without certain native code. */
-export function suggestionNotes({ beyond, open, nothing }: Suggestion): readonly string[] {
+export function suggestionNotes({ beyond, undecided, nothing }: Suggestion): readonly string[] {
   return [
     ...(beyond.length === 0
       ? []
       : [`native by no cell that can be built, so the nearest: ${beyond.join(", ")}`]),
-    ...(open.length === 0 ? [] : [`native as far as the facts tell: ${open.join(", ")}`]),
+    ...(undecided.length === 0 ? [] : [`native as far as the facts tell: ${undecided.join(", ")}`]),
     ...(nothing.length === 0 ? [] : [`no cell fits ${nothing.join(", ")}`]),
   ];
 }

@@ -18,7 +18,7 @@ export interface CpuDistance {
   /** Features that compilers use for `nativeMarch`, and the image was not built for; sorted. */
   readonly unused: readonly string[];
   /** Features that the facts leave open could make `nativeMarch` a higher one, and the distance longer. */
-  readonly open: boolean;
+  readonly isUndecided: boolean;
 }
 
 /** The distance of images from a host's CPU; null if its native march is unknown. */
@@ -27,7 +27,7 @@ export function cpuDistanceFrom(
 ): (image: LockedImage) => CpuDistance | null {
   const native = nativeMarch(host);
   if (native === null) return () => null;
-  const { march, open } = native;
+  const { march, isUndecided } = native;
   const present = new Set(host.cpu.features);
   // `features` leaves out those that no computing code needs.
   const computing = new Set(march.features);
@@ -37,7 +37,7 @@ export function cpuDistanceFrom(
     const built = sets.find((set) => set.features.every((feature) => present.has(feature))) ?? sets.at(-1);
     const used = new Set(ignoresMarch(image) ? neededRequirement(image).cpu.features : built?.features);
     const unused = wanted.filter((feature) => !used.has(feature));
-    return { march: image.requires.cpu.march, nativeMarch: march.name, unused, open };
+    return { march: image.requires.cpu.march, nativeMarch: march.name, unused, isUndecided };
   };
 }
 
@@ -63,7 +63,7 @@ export function isNative({
   if (gpu !== null && (gpu.kind === "ptx" || gpu.kind === "spirv" || gpu.distance > 0)) return false;
   if (cpu === null) return null;
   if (cpu.unused.length > 0) return false;
-  return cpu.open ? null : true;
+  return cpu.isUndecided ? null : true;
 }
 
 /** The march that a compiler would name for a host's CPU. */
@@ -71,7 +71,7 @@ interface NativeMarch {
   /** Of its vendor or generic. The march with the most features a compiler uses, among the marches the host has in full. */
   readonly march: March;
   /** Features that the facts leave open could make the march a higher march. */
-  readonly open: boolean;
+  readonly isUndecided: boolean;
 }
 
 /** null if the facts name no features, or the host has all features of no march. */
@@ -82,7 +82,7 @@ export function nativeMarch({ platform, cpu }: Pick<HostFacts, "platform" | "cpu
   if (proven === null) return null;
   const possible =
     cpu.unknown === undefined ? proven : best(marches, new Set([...cpu.features, ...cpu.unknown]));
-  return { march: proven, open: possible?.name !== proven.name };
+  return { march: proven, isUndecided: possible?.name !== proven.name };
 }
 
 /**

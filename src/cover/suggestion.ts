@@ -26,7 +26,7 @@ export interface Suggestion {
   /** Ids of classes without a possible native cell. They get a cell nearest to native code. */
   readonly beyond: readonly string[];
   /** Ids of classes whose facts leave open which cell is native. Classes that get a native image, as far as the facts tell. */
-  readonly open: readonly string[];
+  readonly undecided: readonly string[];
   /** Ids of classes that no cell fits. */
   readonly nothing: readonly string[];
   /** Why fewer cells, or others, are not better. */
@@ -102,8 +102,10 @@ export function suggestCells(
     cells: suggested,
     native: hostsWhere((image, { native }) => native.has(image)),
     served: hostsWhere(() => true),
-    beyond: classesWhere(({ ranked, native, open }) => ranked.length > 0 && native.size === 0 && !open),
-    open: classesWhere(({ open }) => open),
+    beyond: classesWhere(
+      ({ ranked, native, isUndecided }) => ranked.length > 0 && native.size === 0 && !isUndecided,
+    ),
+    undecided: classesWhere(({ isUndecided }) => isUndecided),
     nothing: classesWhere(({ ranked }) => ranked.length === 0),
     proof,
     proved,

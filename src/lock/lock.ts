@@ -39,7 +39,7 @@ export interface LockedChannel {
   /** Its digest before; null for a new channel. */
   readonly from: Digest | null;
   /** The user who moved it. */
-  readonly by: string;
+  readonly movedBy: string;
   /** RFC 3339. */
   readonly at: string;
 }

@@ -165,7 +165,7 @@ const lock: Check<Lock> = shape({
         digest,
         version: someText,
         from: orNull(digest),
-        by: someText,
+        movedBy: someText,
         at: text(/^\d{4}-\d\d-\d\dT/, "a time"),
       }),
     ),

@@ -94,15 +94,17 @@ const isLabelled: Readonly<Record<GpuVendor, boolean>> = { nvidia: true, amd: fa
 
 /** null for an image of {@link NfdCompatSpecs.left}. */
 function specOf(lock: Lock, cell: string, image: LockedImage): Json | null {
-  const { requires } = image;
-  const serves = servedDevices({ ...lock, images: { [cell]: image } }).get(cell);
-  if (serves === undefined || vendorsOf(requires).some((vendor) => !isLabelled[vendor])) return null;
-  const gpus = needsGpus(requires) ? gpuNeeds(serves) : [{}];
-  const matchAny = cpuNeeds(image).flatMap((cpu) =>
-    gpus.map((gpu) => ({
-      matchFeatures: [{ feature: "local.label", matchExpressions: prefixed({ ...cpu, ...gpu }) }],
-    })),
-  );
+  if (image.digest === null || vendorsOf(image.requires).some((vendor) => !isLabelled[vendor])) return null;
+  // All GPUs of a node run one alternative.
+  const matchAny = alternativesOf(image).flatMap((one) => {
+    const serves = servedDevices({ ...lock, images: { [cell]: one } }).get(cell) ?? [];
+    const gpus = needsGpus(one.requires) ? gpuNeeds(serves) : [{}];
+    return cpuNeeds(one).flatMap((cpu) =>
+      gpus.map((gpu) => ({
+        matchFeatures: [{ feature: "local.label", matchExpressions: prefixed({ ...cpu, ...gpu }) }],
+      })),
+    );
+  });
   if (matchAny.length === 0) return null;
   return {
     version: "v1alpha1",
@@ -123,7 +125,7 @@ const exists = { op: "Exists" };
 const absent = { op: "DoesNotExist" };
 const is = (value: string) => ({ op: "In", value: [value] });
 
-/** The alternatives in platform, kernel and CPU. */
+/** Platform, kernel and CPU; none where no label tells a feature. */
 function cpuNeeds(image: LockedImage): readonly Needs[] {
   const platform = normalizePlatform(image.platform);
   const kernel = image.requires.kernel === undefined ? [] : parseVersion(image.requires.kernel);
@@ -134,13 +136,9 @@ function cpuNeeds(image: LockedImage): readonly Needs[] {
       ? {}
       : { [keys.kernelNumber]: { op: "Gt", value: [String(versionNumber(kernel) - 1)] } }),
   };
-  return alternativesOf(image)
-    .map((one) => neededRequirement(one).cpu.features)
-    .filter((features) => features.every((feature) => labelledFeatures().has(feature)))
-    .map((features) => ({
-      ...host,
-      ...Object.fromEntries(features.map((feature) => [keys.feature(feature), exists])),
-    }));
+  const { features } = neededRequirement(image).cpu;
+  if (!features.every((feature) => labelledFeatures().has(feature))) return [];
+  return [{ ...host, ...Object.fromEntries(features.map((feature) => [keys.feature(feature), exists])) }];
 }
 
 /** The alternatives in drivers: under each, no GPU that the image has no code for. */

@@ -12,10 +12,10 @@ export function misfit(
   code: ReasonCode,
   message: string,
   fix: string | readonly Cure[] | (() => readonly Cure[]),
-  by?: number,
+  distance?: number,
 ): Misfit {
   const found = { ok: false, code, message: printable(message) } as const;
-  const counted = by === undefined ? found : { ...found, by };
+  const counted = distance === undefined ? found : { ...found, distance };
   if (typeof fix === "function") return withCures(counted, fix);
   const cures = typeof fix === "string" ? [{ text: fix, remedy: null }] : fix;
   return { ...counted, fix: fixOf(cures), cures };
@@ -23,14 +23,14 @@ export function misfit(
 
 /** The same misfit with other cures. `work` is called when they are read for the first time. */
 export function withCures(
-  { ok, code, message, short, by }: Omit<Misfit, "fix" | "cures">,
+  { ok, code, message, short, distance }: Omit<Misfit, "fix" | "cures">,
   work: () => readonly Cure[],
 ): Misfit {
   const cures = once(work);
   return {
     ...{ ok, code, message },
     ...(short === undefined ? {} : { short }),
-    ...(by === undefined ? {} : { by }),
+    ...(distance === undefined ? {} : { distance }),
     get fix() {
       return fixOf(cures());
     },

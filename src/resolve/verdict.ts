@@ -36,7 +36,10 @@ export type ReasonCode = keyof typeof efforts;
 /** How far an image is from a host: first the effort, then the amount that is missing in the rules' own units. */
 export function effortOf(misfits: readonly Misfit[]): readonly [number, number] {
   const total = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0);
-  return [total(misfits.map(({ code }) => efforts[code])), total(misfits.map(({ by = 1 }) => by))];
+  return [
+    total(misfits.map(({ code }) => efforts[code])),
+    total(misfits.map(({ distance = 1 }) => distance)),
+  ];
 }
 
 /** These reasons lie in the facts of the host and not in an image: nobody can say that no image fits. */
@@ -120,7 +123,7 @@ export interface Misfit {
   /** The alternatives of `fix`, as data. */
   readonly cures: readonly Cure[];
   /** By how much it misses, in the rule's own unit: features, branches, pins. 1 where there is nothing to count. */
-  readonly by?: number;
+  readonly distance?: number;
 }
 
 /** One way to make an image fit. Those of a misfit are alternatives. */

@@ -135,7 +135,7 @@ describe("imgmatch cover", () => {
     const markdown = await cover([...lock, ...types, "--markdown"]);
     expect(markdown.out).toContain("<details><summary>Where CPU features are known from</summary>");
     const json = JSON.parse((await cover([...lock, ...types, "--json"])).out) as CoverReport;
-    expect(json.classes.map(({ host }) => [host.nativeOpen, host.cpuSources])).toEqual([
+    expect(json.classes.map(({ host }) => [host.nativeUndecided, host.cpuSources])).toEqual([
       [false, ["lscpu of p4d.24xlarge"]],
       [true, ["no capture of Intel there"]],
     ]);

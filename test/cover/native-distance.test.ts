@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { type CpuDistance, isNative } from "../../src/cover/native-distance.ts";
 
-const cpu = (unused: number, open = false): CpuDistance => ({
+const cpu = (unused: number, isUndecided = false): CpuDistance => ({
   march: "x86-64-v3",
   nativeMarch: "x86-64-v4",
   unused: Array.from({ length: unused }, (_, index) => `f${index}`),
-  open,
+  isUndecided,
 });
 const sass = (distance: number) => ({ kind: "sass", target: "sm_80", distance }) as const;
 

@@ -139,7 +139,7 @@ describe("A fleet that BuildKit attests", needs(whyNoBuilder), () => {
     expect(provenance.images).toHaveLength(2);
     for (const image of provenance.images)
       expect(image).toMatchObject({
-        ...{ by: "buildkit", signature: "unsigned", problems: [], differences: [] },
+        ...{ builtBy: "buildkit", signature: "unsigned", problems: [], differences: [] },
         unstated: ["fleet", "axes", "engine"],
       });
     expect(await run("verify", "--provenance")).toContain("unsigned: whoever may write to the repository");
@@ -226,7 +226,7 @@ describe("A fleet that BuildKit attests", needs(whyNoBuilder), () => {
     for (const { manifest } of Object.values(project.lock().images))
       expect(isIndexType(manifest?.mediaType ?? "")).toBe(true);
     const { provenance } = JSON.parse(await run("verify", "--provenance", "--json"));
-    for (const image of provenance.images) expect(image).toMatchObject({ by: "buildkit", problems: [] });
+    for (const image of provenance.images) expect(image).toMatchObject({ builtBy: "buildkit", problems: [] });
     // An image that somebody else pushed without attestations is adopted, and the output says that it has none.
     project.write(
       "matrix.yaml",
@@ -245,7 +245,7 @@ describe("A fleet that BuildKit attests", needs(whyNoBuilder), () => {
     ]);
     const { provenance } = JSON.parse(await run("verify", "--provenance", "--key", "signer.pub", "--json"));
     for (const image of provenance.images)
-      expect(image).toMatchObject({ by: "buildkit", signature: "verified", problems: [] });
+      expect(image).toMatchObject({ builtBy: "buildkit", signature: "verified", problems: [] });
     expect((await project.run("verify", "--provenance", "--key", "other.pub")).status).toBe(6);
   });
 
@@ -291,7 +291,7 @@ describe("A fleet that imgmatch attests", needs(unavailable), () => {
     expect(provenance.images).toHaveLength(2);
     for (const image of provenance.images)
       expect(image).toMatchObject({
-        ...{ by: "imgmatch", signature: "unsigned", problems: [], unstated: [] },
+        ...{ builtBy: "imgmatch", signature: "unsigned", problems: [], unstated: [] },
         builder: "https://git.example.com/team/app/.github/workflows/ci.yml@refs/heads/main",
       });
   });
@@ -336,7 +336,7 @@ describe("A fleet that imgmatch attests", needs(unavailable), () => {
     await signedFleet(project, `base: scratch\nattest: { provenance: min }\n${marches}`, []);
     const { provenance } = JSON.parse(await run("verify", "--provenance", "--key", "signer.pub", "--json"));
     for (const image of provenance.images)
-      expect(image).toMatchObject({ by: "imgmatch", signature: "verified", problems: [] });
+      expect(image).toMatchObject({ builtBy: "imgmatch", signature: "verified", problems: [] });
     const other = await project.run("verify", "--provenance", "--key", "other.pub");
     expect([other.status, other.stderr]).toEqual([6, expect.stringContaining("SIGNATURE_WRONG_SIGNER")]);
     expect(await run("verify", "--provenance")).toContain("signed, and by whom was not asked");
@@ -397,7 +397,7 @@ describe("A fleet that Podman builds", needs(unavailable ?? whyNoPodman), () => 
       const { status, stdout } = await project.run("verify", "--provenance", "--json");
       expect(status).toBe(0);
       for (const image of JSON.parse(stdout).provenance.images)
-        expect(image).toMatchObject({ by: "imgmatch", problems: [], unstated: [] });
+        expect(image).toMatchObject({ builtBy: "imgmatch", problems: [], unstated: [] });
     } finally {
       project.remove();
       await store.remove();
@@ -423,7 +423,7 @@ describe("A fleet of buildx inside an engine with a content store", needs(unavai
       const { status, stdout } = await project.run("verify", "--provenance", "--json");
       expect(status, stdout).toBe(0);
       for (const image of JSON.parse(stdout).provenance.images)
-        expect(image).toMatchObject({ by: "buildkit", problems: [] });
+        expect(image).toMatchObject({ builtBy: "buildkit", problems: [] });
       // An attested image that only this engine has: its id there is that of an index.
       project.write("base/Dockerfile", "FROM scratch\nCOPY Dockerfile /base\n");
       const words = [
@@ -445,7 +445,7 @@ describe("A fleet of buildx inside an engine with a content store", needs(unavai
       const verified = await project.run("verify", "--provenance", "--json");
       expect(verified.status, verified.stdout).toBe(0);
       for (const image of JSON.parse(verified.stdout).provenance.images)
-        expect(image).toMatchObject({ by: "imgmatch", problems: [], unstated: [] });
+        expect(image).toMatchObject({ builtBy: "imgmatch", problems: [], unstated: [] });
     } finally {
       project.remove();
       await engine.stop();

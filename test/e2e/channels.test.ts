@@ -103,10 +103,10 @@ describe("Names over several cells", needs(stack.available ? null : stack.reason
     for (const { channel, digest } of moved) {
       expect(await held(channel)).toBe(digest);
       expect(channels[channel]).toMatchObject({ digest, version: "1.0.0", from: null });
-      const { at: time, by } = channels[channel] ?? {};
+      const { at: time, movedBy } = channels[channel] ?? {};
       expect(await records(digest)).toContainEqual({
         ...{ schemaVersion: 1, channel, repository: "channels/app", digest, version: "1.0.0", from: null },
-        ...{ at: time, by },
+        ...{ at: time, movedBy },
       });
     }
     expect((await json("edge")).manifests).toMatchObject([{ digest: images[`none_${march}_full`]?.digest }]);

@@ -72,7 +72,7 @@ describe("a signed index", needs(stack.available ? null : stack.reason), () => {
     const { signer } = key;
     const others = async () => [];
     const vouching = fleetSigning(ref(repository), { registry: client, signer, format: "tag", others });
-    const stated = { name, fleet, known, by: "ann", at: "2026-01-01T00:00:00Z" };
+    const stated = { name, fleet, known, movedBy: "ann", at: "2026-01-01T00:00:00Z" };
     return (await moveChannel(stated, { registry: client, vouching, settleMs: 2000 })).record;
   }
 

@@ -40,7 +40,7 @@ describe("locks of shards", () => {
       digest: digest(character),
       version: "1",
       from: null,
-      by: "ann",
+      movedBy: "ann",
       at,
     });
     const [old, now] = [moved("1", "2026-01-01T00:00:00Z"), moved("2", "2026-02-01T00:00:00Z")];

@@ -8,7 +8,8 @@ import { checkFit } from "../../src/resolve/check-fit.ts";
 import { viewHost } from "../../src/resolve/host-view.ts";
 import { anyHost, nvidiaLock } from "../properties/support/machines.ts";
 import { timeoutMs } from "../properties/support/runs.ts";
-import { image, lockOf, requirement, rocmImage } from "../resolve/support/locks.ts";
+import { gpuHost, h100, v100 } from "../resolve/support/hosts.ts";
+import { cuda, image, lockOf, requirement, rocmImage } from "../resolve/support/locks.ts";
 import { matchesRule, type Rule } from "./launch/support/nfd-rules.ts";
 
 interface Spec {
@@ -52,6 +53,18 @@ describe("an image's compatibility specification", () => {
       { numRuns: 60 },
     );
     expect(fitting).toBeGreaterThan(20);
+  });
+
+  it("asks that all GPUs of a node run one of the image's alternatives", () => {
+    const or = [cuda("12.8.1", ["sm_70"], { by: "cuda_v12" })];
+    const requires = requirement(cuda("11.8.0", ["sm_90"], { by: "cuda_v11", or }));
+    const [found] = nfdCompatSpecs(lockOf({ a: image({ requires }) })).images;
+    const [{ rules } = { rules: [] }] = (found?.spec as unknown as Spec).compatibilities;
+    const runs = (...gpus: (typeof h100)[]) => {
+      const features = { "local.label": featureFile(ofItsBranch(gpuHost(gpus, "580.95.05", "13.0"))) };
+      return rules.map((rule) => matchesRule(rule, features));
+    };
+    expect([runs(h100), runs(v100), runs(h100, v100)]).toEqual([[true], [true], [false]]);
   });
 
   it("is there for no image that was never built, and for none whose GPUs no label tells", () => {

@@ -121,10 +121,10 @@ function replacementsOf(fleet: Fleet, fromCaller: ReadonlyMap<string, string>): 
     found.map(({ ref, rest, length }) => ({
       ref,
       used: used + rest,
-      by: [at === null ? 1 : 0, length] as const,
+      rank: [at === null ? 1 : 0, length] as const,
     })),
   );
-  const ordered = uses.sort(({ by: a }, { by: b }) => a[0] - b[0] || a[1] - b[1]);
+  const ordered = uses.sort(({ rank: a }, { rank: b }) => a[0] - b[0] || a[1] - b[1]);
   return new Map(ordered.map(({ ref, used }) => [ref, used]));
 }
 

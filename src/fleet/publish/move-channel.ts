@@ -30,7 +30,7 @@ export interface ChannelMove {
   readonly fleet: Lock;
   /** The channel in the lock; null for one that was never moved. */
   readonly known: LockedChannel | null;
-  readonly by: string;
+  readonly movedBy: string;
   readonly at: string;
 }
 
@@ -46,7 +46,7 @@ export interface MovedChannel {
  * where the tag holds something that the lock does not record, unless `replace`; `REGISTRY_…`.
  */
 export async function moveChannel(
-  { name, fleet, known, by, at }: ChannelMove,
+  { name, fleet, known, movedBy, at }: ChannelMove,
   options: PlanIndexOptions & { readonly registry: PlanIndexOptions["registry"] & AttachmentRegistry },
 ): Promise<MovedChannel> {
   const { registry, replace = false, vouching, ...pace } = options;
@@ -56,7 +56,7 @@ export async function moveChannel(
   const found = (await registry.findManifest(reference))?.digest ?? null;
   // A move that ended before the lock had it.
   const from = found === digest ? (known?.digest ?? null) : found;
-  const record = known?.digest === digest ? known : { digest, version: fleet.version, from, by, at };
+  const record = known?.digest === digest ? known : { digest, version: fleet.version, from, movedBy, at };
   const stated = { schemaVersion: 1, channel: name, repository: reference.repository, ...record };
   const artifact = {
     artifactType: channelRecordType,

@@ -85,7 +85,7 @@ export async function promoteChannels(
   }
   if (!choice.allowLoss) throwProblems(moves.flatMap(lossOf));
   const { registry, signing } = means;
-  const who = { by: await whoMoves(dirname(lockFile), world), at: new Date().toISOString() };
+  const who = { movedBy: await whoMoves(dirname(lockFile), world), at: new Date().toISOString() };
   const { replaceIndex: replace = false } = choice;
   const events: ChannelEvent[] = [];
   for (const { name, fleet, losses } of moves) {

@@ -183,7 +183,8 @@ function undrivenGpu(card: PciGpu, index: number): AmdGpuFacts {
 /** Cards that the compute driver does not list: without a driver, held by another one, or skipped. GPUs that only draw do not count. */
 function unlisted(cards: readonly PciGpu[], container: boolean): readonly HostProblem[] {
   const computing = cards.filter(({ id }) => findAmdProduct(id)?.integrated === false);
-  const drivenBy = (by: (driver: string | null) => boolean) => computing.filter(({ driver }) => by(driver));
+  const drivenBy = (isDriver: (driver: string | null) => boolean) =>
+    computing.filter(({ driver }) => isDriver(driver));
   const [free, left] = [drivenBy((driver) => driver === null), drivenBy((driver) => driver === "amdgpu")];
   const taken = drivenBy((driver) => driver !== null && driver !== "amdgpu");
   const [other] = taken;

@@ -24,7 +24,7 @@ export function amdFromLabels(node: KubernetesNode): GpuReport<AmdFacts> {
       gpus,
       ...(driver === undefined ? { unknown: ["driver"] } : {}),
     },
-    open: [...open, ...(driver === undefined ? ["the driver's version is not labelled"] : [])],
+    unproved: [...open, ...(driver === undefined ? ["the driver's version is not labelled"] : [])],
   };
 }
 
@@ -35,9 +35,9 @@ function withoutLabeller(labels: Labels, capacity: number | null): GpuReport<Amd
     return {
       facts: { driver: null, gpus: [], unknown: openGpuFacts },
       counted: false,
-      open: ["an AMD GPU is there and no label names its device: is AMD's node labeller running?"],
+      unproved: ["an AMD GPU is there and no label names its device: is AMD's node labeller running?"],
     };
-  return { facts: onBus === null ? undefined : null, counted: false, open: [] };
+  return { facts: onBus === null ? undefined : null, counted: false, unproved: [] };
 }
 
 /** Device id (`74a1`) → number of GPUs; null if no label tells it. */

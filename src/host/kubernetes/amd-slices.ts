@@ -37,7 +37,7 @@ export function amdFromSlices(node: SlicedNode): GpuReport<AmdFacts> {
   return {
     facts,
     counted: onDemand.length === 0,
-    open: [
+    unproved: [
       ...open,
       ...(withoutTarget.length > 0
         ? [`no ResourceSlice tells the target of an AMD GPU ${[...new Set(withoutTarget)].join(", ")}`]

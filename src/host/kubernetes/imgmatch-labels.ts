@@ -33,7 +33,7 @@ export interface OwnLabels {
   readonly runtime: HostFacts["runtime"]["nvidia"];
   /** undefined where the labels do not describe it. */
   readonly nvidia: NvidiaFacts | null | undefined;
-  readonly open: readonly string[];
+  readonly unproved: readonly string[];
 }
 
 /** null for a node without them. A fact without a label is unknown, as with other labels. */
@@ -47,7 +47,7 @@ export async function readOwnLabels(labels: Labels): Promise<OwnLabels | null> {
       .map(([name]) => name),
     runtime: containerGpus.find((each) => each === own("runtime")) ?? null,
     nvidia: closed ? undefined : await nvidiaOf(labels),
-    open: own("broken") === "true" ? [`${ownPrefix}broken says that its GPUs do not work`] : [],
+    unproved: own("broken") === "true" ? [`${ownPrefix}broken says that its GPUs do not work`] : [],
   };
 }
 

@@ -19,7 +19,7 @@ export interface GpuReport<Facts> {
   /** True if the list has each GPU once. Else only the kinds of GPUs count. */
   readonly counted: boolean;
   /** Sentences that name unknown facts. */
-  readonly open: readonly string[];
+  readonly unproved: readonly string[];
 }
 
 export interface NamedReport<Facts> extends GpuReport<Facts> {
@@ -40,20 +40,20 @@ interface Side<Facts> {
   /** `9.0`, `gfx942`; null where it is not known. */
   readonly kindsOf: (facts: Facts) => readonly (string | null)[];
   /** Joins the driver of one source and the GPUs of another. */
-  readonly compose: (driver: Facts | null, gpus: Facts | null, open: Pick<NvidiaFacts, "unknown">) => Facts;
+  readonly compose: (driver: Facts | null, gpus: Facts | null, left: Pick<NvidiaFacts, "unknown">) => Facts;
 }
 
 const sides: { readonly [V in GpuVendor]: Side<VendorFacts[V]> } = {
   nvidia: {
     kindsOf: ({ gpus }) => gpus.map(({ compute }) => compute),
-    compose(from, gpus, open) {
+    compose(from, gpus, left) {
       const { unknown: _, ...told } = from ?? unknownNvidia;
-      return { ...told, gpus: gpus?.gpus ?? [], ...open };
+      return { ...told, gpus: gpus?.gpus ?? [], ...left };
     },
   },
   amd: {
     kindsOf: ({ gpus }) => gpus.map(({ target }) => target),
-    compose: (from, gpus, open) => ({ driver: from?.driver ?? null, gpus: gpus?.gpus ?? [], ...open }),
+    compose: (from, gpus, left) => ({ driver: from?.driver ?? null, gpus: gpus?.gpus ?? [], ...left }),
   },
 };
 
@@ -63,24 +63,24 @@ export function joinReports<Vendor extends GpuVendor>(
   reports: readonly NamedReport<VendorFacts[Vendor]>[],
 ): Joined<VendorFacts[Vendor]> {
   const known = reports.filter(({ facts }) => facts !== undefined);
-  const open = reports.flatMap((report) => report.open);
-  if (known.length === 0) return { facts: undefined, open, problems: [], sources: {} };
+  const unproved = reports.flatMap((report) => report.unproved);
+  if (known.length === 0) return { facts: undefined, unproved, problems: [], sources: {} };
   const driver = answer("driver", known, vendor);
   const gpus = answer("gpus", known, vendor);
   const from = { driver: driver.from, gpus: gpus.from };
   const problems = [...driver.problems, ...gpus.problems];
   if (from.driver?.facts === null && from.gpus?.facts === null)
-    return { facts: null, open: from.gpus.open, problems, sources: {} };
+    return { facts: null, unproved: from.gpus.unproved, problems, sources: {} };
   const unknown = openGpuFacts.filter((fact) => from[fact] === null);
   const isIncomplete = unknown.length > 0 && problems.length === 0;
-  const used = [...new Set([from.driver, from.gpus])].flatMap((source) => source?.open ?? []);
+  const used = [...new Set([from.driver, from.gpus])].flatMap((source) => source?.unproved ?? []);
   return {
     facts: sides[vendor].compose(
       from.driver?.facts ?? null,
       from.gpus?.facts ?? null,
       unknown.length > 0 ? { unknown } : {},
     ),
-    open: isIncomplete ? open : used,
+    unproved: isIncomplete ? unproved : used,
     problems,
     sources: Object.fromEntries(
       openGpuFacts.flatMap((fact) => (from[fact] === null ? [] : [[fact, from[fact].source]])),

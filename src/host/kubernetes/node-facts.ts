@@ -55,8 +55,8 @@ export async function factsOfNode(node: KubernetesNode): Promise<HostFacts> {
         : [labelsOpen(`the annotation ${factsAnnotation} is no facts: ${mistake}`, probeFix)]),
       ...host.problems,
       ...ofGpus,
-      ...found.flatMap(({ vendor, facts, open }) =>
-        open.map((what) => labelsOpen(what, sides[vendor].fix(facts?.driver ?? null))),
+      ...found.flatMap(({ vendor, facts, unproved }) =>
+        unproved.map((what) => labelsOpen(what, sides[vendor].fix(facts?.driver ?? null))),
       ),
       ...found.flatMap(({ vendor, facts }) =>
         facts == null ? [] : sides[vendor].neverLabelled.map((what) => labelsOpen(what, probeFix)),
@@ -105,9 +105,9 @@ async function nvidiaSources(
 ): Promise<readonly NamedReport<NvidiaFacts>[]> {
   const sliced = slicedNode(node.slices, "gpu.nvidia.com");
   return [
-    { ...annotation, facts: exact?.nvidia, exact: true, counted: true, open: [] },
+    { ...annotation, facts: exact?.nvidia, exact: true, counted: true, unproved: [] },
     ...(sliced === null ? [] : [{ ...slices, ...(await nvidiaFromSlices(sliced)) }]),
-    { ...ownLabels, facts: own?.nvidia, labelled: true, counted: true, open: own?.open ?? [] },
+    { ...ownLabels, facts: own?.nvidia, labelled: true, counted: true, unproved: own?.unproved ?? [] },
     { ...nodeLabels, ...(await nvidiaFromLabels(node)), labelled: true },
     // Not counted: a virtual function is a PCI device like its card.
     {
@@ -116,7 +116,7 @@ async function nvidiaSources(
       facts: isMigInvalid(node.labels) ? undefined : await nvidiaFromPci(node.features?.gpus),
       labelled: true,
       counted: false,
-      open: [],
+      unproved: [],
     },
   ];
 }
@@ -127,10 +127,10 @@ async function amdSources(
 ): Promise<readonly NamedReport<AmdFacts>[]> {
   const sliced = slicedNode(node.slices, "gpu.amd.com");
   return [
-    { ...annotation, facts: exact?.amd, exact: true, counted: true, open: [] },
+    { ...annotation, facts: exact?.amd, exact: true, counted: true, unproved: [] },
     ...(sliced === null ? [] : [{ ...slices, ...amdFromSlices(sliced) }]),
     { ...nodeLabels, ...amdFromLabels(node), labelled: true },
-    { ...nodeFeatures, facts: amdFromPci(node.features?.gpus), labelled: true, counted: false, open: [] },
+    { ...nodeFeatures, facts: amdFromPci(node.features?.gpus), labelled: true, counted: false, unproved: [] },
   ];
 }
 

@@ -31,7 +31,7 @@ export async function nvidiaFromLabels({
         unknown: driver === null ? openGpuFacts : ["gpus"],
       },
       counted: false,
-      open: [
+      unproved: [
         "the product is labelled MIG-INVALID: GPUs are in MIG mode without an instance, have several profiles, or are not all in that mode",
       ],
     };
@@ -46,7 +46,7 @@ export async function nvidiaFromLabels({
       ...(driver === null ? { unknown: ["driver"] } : {}),
     },
     counted: !mig && isNumber(labels["nvidia.com/gpu.count"]),
-    open: [
+    unproved: [
       ...(count > 1 ? [`one product is labelled for ${count} GPUs: that all are alike is not proved`] : []),
       ...(mig ? ["the GPUs are partitioned: how many there are is not labelled"] : []),
       ...(driver === null ? ["the driver's version is not labelled"] : []),
@@ -67,15 +67,15 @@ function withoutDiscovery(labels: Labels, gpuCapacity: number | null): GpuReport
     return {
       facts: { ...unknownNvidia, unknown: openGpuFacts },
       counted: false,
-      open: ["an NVIDIA device is there and no driver is labelled: is GPU Feature Discovery running?"],
+      unproved: ["an NVIDIA device is there and no driver is labelled: is GPU Feature Discovery running?"],
     };
   return onBus === null
     ? {
         facts: undefined,
         counted: false,
-        open: ["no label names PCI devices: that there is no NVIDIA GPU is not proved"],
+        unproved: ["no label names PCI devices: that there is no NVIDIA GPU is not proved"],
       }
-    : { facts: null, counted: false, open: [] };
+    : { facts: null, counted: false, unproved: [] };
 }
 
 /** The whole version, or its parts under their names since or before GFD 0.15. */

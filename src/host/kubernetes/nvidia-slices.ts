@@ -33,7 +33,7 @@ export async function nvidiaFromSlices(node: SlicedNode): Promise<GpuReport<Nvid
   return {
     facts: { ...unknownNvidia, ...facts, cuda: cudas.length === 1 ? (cudas[0] ?? null) : null },
     counted: true,
-    open: [
+    unproved: [
       ...open,
       ...(isOnDemand
         ? ["the GPUs are partitioned on demand: no ResourceSlice tells which partitions are there"]

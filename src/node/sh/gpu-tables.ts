@@ -8,8 +8,8 @@ import { parseGpuTarget } from "../../hardware/gpu-target.ts";
 import type { CudaRequirement, RocmRequirement } from "../../lock/requirement.ts";
 import { orderSteps } from "../../resolve/order-steps.ts";
 import { checkAmdCode } from "../../resolve/rules/amd/amd-gpus.ts";
-import { checkDriver, driverSteps } from "../../resolve/rules/nvidia/driver.ts";
-import { checkNvidiaPresence, presenceSteps } from "../../resolve/rules/nvidia/nvidia-presence.ts";
+import { checkDriver, driverThresholds } from "../../resolve/rules/nvidia/driver.ts";
+import { checkNvidiaPresence, presenceThresholds } from "../../resolve/rules/nvidia/nvidia-presence.ts";
 import { type ReasonCode, tiers } from "../../resolve/verdict.ts";
 import { bestCode, compatViews, sampleHost, sampleNvidia, scales, servesGpu } from "../sample-hosts.ts";
 import { codeNumber, type gpuClasses } from "./compile-order.ts";
@@ -37,7 +37,7 @@ export function driverGrid(
     const fits = answers.filter((each) => /\d/.test(each)).map(Number);
     if (answers.every((each) => each === first) || fits.length === 0) return first;
     return doubts[Math.floor(Math.min(...fits) / 2)] ?? "u";
-  }, driverSteps(requirement));
+  }, driverThresholds(requirement));
 }
 
 /** One for each tier, in their order. */
@@ -54,13 +54,13 @@ const reasonLetters: Partial<Record<ReasonCode, string>> = {
 export function presenceGrids(): readonly { readonly computes: string; readonly grids: readonly string[] }[] {
   const byGrids = new Map<string, number[]>();
   for (const { compute } of gpuArchitectures) {
-    const steps = presenceSteps(compute);
+    const thresholds = presenceThresholds(compute);
     const grids = scales.flatMap((scale) =>
       (["proprietary", "open", null] as const).map((module) =>
         tabulate((driver, cuda) => {
           const view = sampleNvidia(driver, cuda, { scale, module, compute });
           return checkNvidiaPresence(sampleHost(view)).ok ? "+" : "-";
-        }, steps),
+        }, thresholds),
       ),
     );
     if (grids.every((grid) => grid === "0:+")) continue;

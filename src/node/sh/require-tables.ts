@@ -6,8 +6,8 @@ import type { GpuClass } from "../../hardware/gpu-class.ts";
 import type { CudaRequirement } from "../../lock/requirement.ts";
 import { brandOf, brandsByName } from "../../resolve/nvidia-view.ts";
 import { parseRequire } from "../../resolve/rules/nvidia/parse-nvidia-require.ts";
-import { checkNvidiaRequire, requireSteps } from "../../resolve/rules/nvidia/nvidia-require.ts";
-import type { RuleSteps } from "../../resolve/rules/rule.ts";
+import { checkNvidiaRequire, requireThresholds } from "../../resolve/rules/nvidia/nvidia-require.ts";
+import type { RuleThresholds } from "../../resolve/rules/rule.ts";
 import { runtimes, sampleHost, sampleNvidia, type scales } from "../sample-hosts.ts";
 import { gpuClasses } from "./compile-order.ts";
 
@@ -50,7 +50,7 @@ function requireTable(
 ): string {
   const conditions = parseRequire(requirement.require ?? "")?.alternatives.flat() ?? [];
   const archs = conditions.filter(({ property }) => property === "arch").map(({ value }) => value);
-  const steps = requireSteps(requirement);
+  const thresholds = requireThresholds(requirement);
   const answers = brands.map((brand) => {
     let before = "";
     const parts: string[] = [];
@@ -59,7 +59,7 @@ function requireTable(
       const grid = tabulate((driver, cuda) => {
         const view = sampleNvidia(driver, cuda, { scale, brand, compute });
         return checkNvidiaRequire(requirement, sampleHost(view, runtime)) === null ? "+" : "-";
-      }, steps);
+      }, thresholds);
       if (grid !== before) parts.push(`${number}=${grid}`);
       before = grid;
     }
@@ -119,9 +119,12 @@ type GridRule = (driver: string, cuda: string | null) => string;
  * `0:o;525.60.13:2,12.8=1`: below driver 525.60.13 the answer is `o`. From there on it is `2` while CUDA is unknown or below 12.8,
  * else `1`. Versions are those of drivers, up to four parts, and of CUDA, major and minor.
  */
-export function tabulate(rule: GridRule, { drivers, cudas }: Pick<RuleSteps, "drivers" | "cudas">): string {
+export function tabulate(
+  rule: GridRule,
+  { drivers, cudas }: Pick<RuleThresholds, "drivers" | "cudas">,
+): string {
   const columns = cudaSteps(cudas);
-  const rows = driverSteps(drivers).map((driver) => ({ driver, cells: rowOf(rule, driver, columns) }));
+  const rows = driversAround(drivers).map((driver) => ({ driver, cells: rowOf(rule, driver, columns) }));
   return rows
     .filter(({ cells }, index) => cells !== rows[index - 1]?.cells)
     .map(({ driver, cells }) => `${driver}:${cells}`)
@@ -140,7 +143,7 @@ function rowOf(rule: GridRule, driver: string, cudas: readonly string[]): string
 }
 
 /** Each version and the next one, as a rule may compare by `=` or `>`. */
-function driverSteps(versions: readonly string[]): readonly string[] {
+function driversAround(versions: readonly string[]): readonly string[] {
   return distinct(["0", ...versions], (parts) => [trimmed(parts), trimmed(next(parts, 4))]);
 }
 

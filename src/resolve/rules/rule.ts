@@ -32,7 +32,7 @@ export function rule<Image, Asked extends keyof HostView, Answer>(
 }
 
 /** Between two neighbours of a list a rule gives one answer, so one question for each stretch is enough. */
-export interface RuleSteps {
+export interface RuleThresholds {
   /** Drivers: the answer may change at each. An unreadable version is compared with nothing. */
   readonly drivers: readonly string[];
   /** CUDA versions of drivers: the answer may change at each. */

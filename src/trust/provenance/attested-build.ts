@@ -31,7 +31,7 @@ export const dependencyNames = { inputs: "inputs", context: "context", dockerfil
 
 export interface AttestedBuild {
   /** The author. `other`: another tool, of which only the subject is read. */
-  readonly by: "imgmatch" | "buildkit" | "other";
+  readonly builtBy: "imgmatch" | "buildkit" | "other";
   readonly buildType: string;
   /** Digests of the images that it is about. */
   readonly subjects: readonly Digest[];
@@ -65,7 +65,7 @@ export function readProvenance({ predicateType, subjects, predicate }: Statement
 
 type Read = Omit<AttestedBuild, "subjects">;
 
-const nothing: Omit<Read, "by" | "buildType"> = {
+const nothing: Omit<Read, "builtBy" | "buildType"> = {
   inputDigest: null,
   bases: [],
   fleet: null,
@@ -90,11 +90,11 @@ function readV1(predicate: unknown): Read {
     const { request } = fieldsOf(definition.externalParameters);
     return ofBuildkit(type, dependencies, fieldsOf(request).args, builder);
   }
-  if (type !== buildType) return { ...nothing, by: "other", buildType: type, builder };
+  if (type !== buildType) return { ...nothing, builtBy: "other", buildType: type, builder };
   const said = fieldsOf(definition.externalParameters);
   const source = dependencies.find(({ commit }) => commit !== null);
   return {
-    by: "imgmatch",
+    builtBy: "imgmatch",
     buildType: type,
     inputDigest: dependencies.find(({ name }) => name === dependencyNames.inputs)?.sha256 ?? null,
     bases: dependencies.flatMap(({ isBase, sha256, image }) =>
@@ -116,7 +116,7 @@ function readV02(predicate: unknown): Read {
   const { buildType, materials, invocation, builder } = fieldsOf(predicate);
   const said = text(buildType) ?? "";
   const id = text(fieldsOf(builder).id) || null;
-  if (!buildkitTypes.includes(said)) return { ...nothing, by: "other", buildType: said, builder: id };
+  if (!buildkitTypes.includes(said)) return { ...nothing, builtBy: "other", buildType: said, builder: id };
   const { parameters, environment } = fieldsOf(invocation);
   return {
     ...ofBuildkit(said, dependenciesIn(materials), fieldsOf(parameters).args, id),
@@ -136,7 +136,7 @@ function ofBuildkit(
   const matrix = given[`build-arg:${attestedArgs.matrix}`];
   return {
     ...nothing,
-    by: "buildkit",
+    builtBy: "buildkit",
     buildType: type,
     bases: dependencies.flatMap(({ sha256, image }) =>
       sha256 !== null && image !== null ? [{ digest: sha256, image }] : [],

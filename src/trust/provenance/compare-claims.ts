@@ -82,12 +82,12 @@ function textOf(axes: Readonly<Record<string, string>>): string {
  * imgmatch's provenance names every base. BuildKit's provenance omits the bases of skipped stages, and names images that are no bases: the
  * frontend's, the scanner's. So a base is compared by its name in the lock. A base that BuildKit does not name is unstated.
  */
-function basesOf(bases: readonly LockedBase[], { by, bases: attested }: AttestedBuild): readonly Pair[] {
-  const pairs = bases.map((base) => pairOfBase(base, attested, by === "imgmatch"));
+function basesOf(bases: readonly LockedBase[], { builtBy, bases: attested }: AttestedBuild): readonly Pair[] {
+  const pairs = bases.map((base) => pairOfBase(base, attested, builtBy === "imgmatch"));
   const named = new Set(bases.map(({ digest }) => digest));
   const taken = new Set(pairs.map((pair) => pair.attested));
   const more =
-    by === "imgmatch" ? attested.filter(({ digest }) => !named.has(digest) && !taken.has(digest)) : [];
+    builtBy === "imgmatch" ? attested.filter(({ digest }) => !named.has(digest) && !taken.has(digest)) : [];
   return [
     ...pairs,
     ...more.map(({ digest, image }) => ({

@@ -28,7 +28,7 @@ export interface ImageProvenance extends ClaimComparison {
   readonly reference: string;
   readonly digest: Digest;
   /** The author of the compared statement; null if no statement counts. */
-  readonly by: CountedStatement["build"]["by"] | null;
+  readonly builtBy: CountedStatement["build"]["builtBy"] | null;
   /** URI of the builder, as the statement has it. */
   readonly builder: string | null;
   readonly signature: CountedStatement["signature"] | null;
@@ -73,17 +73,17 @@ async function verifyImage(
   const subject = { reference: repository, digest };
   const findings = await findProvenance(options.registry, subject, image.platform);
   const nothing = {
-    ...{ cell, reference, digest, by: null, builder: null, signature: null },
+    ...{ cell, reference, digest, builtBy: null, builder: null, signature: null },
     ...{ differences: [], unstated: [] },
   };
   if (findings === null)
     return { ...nothing, problems: [missing(reference, "the registry does not have it")] };
-  if (findings.found.every(({ build }) => build.by === "other"))
+  if (findings.found.every(({ build }) => build.builtBy === "other"))
     return { ...nothing, problems: [missing(reference, whyMissing(findings))] };
   const { counted, failures } = await countStatements(findings, subject, options);
   const compared = counted
     .map(({ build, signature }) => ({
-      ...{ by: build.by, builder: build.builder, signature },
+      ...{ builtBy: build.builtBy, builder: build.builder, signature },
       ...compareClaims({ lock, cell, image, digests: [digest, findings.image] }, build),
     }))
     .sort((one, other) => one.differences.length - other.differences.length);
@@ -110,13 +110,13 @@ function missing(reference: string, why: string): Problem {
 
 function mismatch(
   reference: string,
-  { by, differences }: Pick<ImageProvenance, "by" | "differences">,
+  { builtBy, differences }: Pick<ImageProvenance, "builtBy" | "differences">,
 ): Problem {
   const [first] = differences;
   const more = differences.length - 1;
   return {
     code: "PROVENANCE_MISMATCH",
-    message: `${reference}: the lock and the provenance of ${by} differ in ${first === undefined ? "nothing" : describeDifference(first)}${more > 0 ? ` and ${more} more` : ""}`,
+    message: `${reference}: the lock and the provenance of ${builtBy} differ in ${first === undefined ? "nothing" : describeDifference(first)}${more > 0 ? ` and ${more} more` : ""}`,
     details: differences.map(describeDifference),
     fix: "look for the change in git log of the lock, and for other writers of the registry",
   };
@@ -133,7 +133,7 @@ interface CountOptions extends Pick<VerifyEvidenceOptions, "publicRoot"> {
 }
 
 export interface CountedStatement {
-  readonly build: AttestedBuild & { readonly by: "imgmatch" | "buildkit" };
+  readonly build: AttestedBuild & { readonly builtBy: "imgmatch" | "buildkit" };
   /** `signed`: no signer was asked for, and none was checked. */
   readonly signature: "unsigned" | "signed" | "verified";
 }
@@ -153,11 +153,11 @@ async function countStatements(
   const counted: CountedStatement[] = [];
   const failures: Problem[] = [];
   for (const { build, ...found } of findings.found) {
-    const { by } = build;
-    if (by === "other") continue;
+    const { builtBy } = build;
+    if (builtBy === "other") continue;
     try {
       counted.push({
-        build: { ...build, by },
+        build: { ...build, builtBy },
         signature: await signatureOf(found, findings, subject, options),
       });
     } catch (error) {

@@ -95,7 +95,7 @@ describe("the attester of a build", () => {
     });
     const lock = { ...lockOf({ "x86-64-v2": locked }), name: "app", repository: "registry.example.com/app" };
     const { images } = await verifyProvenance(lock, { registry });
-    expect(images).toMatchObject([{ by: "imgmatch", problems: [], unstated: [] }]);
+    expect(images).toMatchObject([{ builtBy: "imgmatch", problems: [], unstated: [] }]);
   });
 
   it.each([

@@ -156,7 +156,7 @@ describe("a cell of another repository", () => {
       ...lock,
       images: Object.fromEntries(Object.entries(images).filter(([id]) => id === rocm)),
     };
-    const move = { name: "latest", fleet, known: null, by: "test", at: "2026-01-01T00:00:00Z" };
+    const move = { name: "latest", fleet, known: null, movedBy: "test", at: "2026-01-01T00:00:00Z" };
     const { reference } = await moveChannel(move, { registry, settleMs });
     expect(formatImageReference(reference)).toBe(`${fleetHome}:latest`);
     expect(registry.partsOf(registry.tags.get("latest") as `sha256:${string}`)).toEqual([

@@ -31,7 +31,7 @@ describe("CPU rule", () => {
       code: "CPU_FEATURES_MISSING",
       message: "needs avx512vl (skylake-avx512), which this host's CPU does not have",
       fix: "add a cell with march=x86-64-v3, or, in a virtual machine, expose avx512vl to the guest",
-      by: 1,
+      distance: 1,
     });
   });
 

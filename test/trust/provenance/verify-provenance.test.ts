@@ -149,7 +149,7 @@ describe("the provenance that imgmatch writes", () => {
       expect((await verify(registry, lock)).codes).toEqual(["PROVENANCE_MISSING"]);
       await attachProvenance(record(lock, digest), registry, { signer: null });
       expect(await verify(registry, lock)).toMatchObject({
-        by: "imgmatch",
+        builtBy: "imgmatch",
         builder: "https://ci.example.com/42",
         signature: "unsigned",
         differences: [],
@@ -260,7 +260,7 @@ describe("each claim of the lock", () => {
 
   it("is a problem of an image that the registry does not have", async () => {
     const { registry, lock } = pushed({ digest: other });
-    expect(await verify(registry, lock)).toMatchObject({ codes: ["PROVENANCE_MISSING"], by: null });
+    expect(await verify(registry, lock)).toMatchObject({ codes: ["PROVENANCE_MISSING"], builtBy: null });
   });
 });
 
@@ -317,7 +317,7 @@ describe("BuildKit's provenance", () => {
   ])("%s is compared as far as it goes", async (_, predicate, unstated, builder) => {
     const { registry, lock } = attested(predicate);
     expect(await verify(registry, lock)).toMatchObject({
-      ...{ by: "buildkit", builder, signature: "unsigned", codes: [], unstated },
+      ...{ builtBy: "buildkit", builder, signature: "unsigned", codes: [], unstated },
     });
   });
 

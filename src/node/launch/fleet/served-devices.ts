@@ -27,9 +27,9 @@ import type { CompatView, NvidiaView } from "../../../resolve/nvidia-view.ts";
 import { type HostView, normalizePlatform } from "../../../resolve/host-view.ts";
 import { openQuestion, rank, type ResolveImageOptions } from "../../../resolve/resolve-image.ts";
 import { checkAmdCode } from "../../../resolve/rules/amd/amd-gpus.ts";
-import { driverSteps } from "../../../resolve/rules/nvidia/driver.ts";
-import { presenceSteps } from "../../../resolve/rules/nvidia/nvidia-presence.ts";
-import type { RuleSteps } from "../../../resolve/rules/rule.ts";
+import { driverThresholds } from "../../../resolve/rules/nvidia/driver.ts";
+import { presenceThresholds } from "../../../resolve/rules/nvidia/nvidia-presence.ts";
+import type { RuleThresholds } from "../../../resolve/rules/rule.ts";
 import { isMisfit } from "../../../resolve/verdict.ts";
 import { compatViews, sampleHost, sampleNvidia, servesGpu } from "../../sample-hosts.ts";
 import { type GpuUnit, traitsOf } from "../gpu-units.ts";
@@ -98,12 +98,16 @@ const runs: BySide<boolean, [kind: string, axes: LockedImage["axes"]]> = {
 };
 
 /** `isSure`: nothing but processor and driver decides. */
-const demands: BySide<{ steps: readonly RuleSteps[]; isCompat: boolean; isSure: boolean }> = {
+const demands: BySide<{ thresholds: readonly RuleThresholds[]; isCompat: boolean; isSure: boolean }> = {
   nvidia: (needs) => {
     const isCompat = needs.driver.mode === "compat";
-    return { steps: [driverSteps(needs)], isCompat, isSure: !isCompat && needs.require === undefined };
+    return {
+      thresholds: [driverThresholds(needs)],
+      isCompat,
+      isSure: !isCompat && needs.require === undefined,
+    };
   },
-  amd: () => ({ steps: [], isCompat: false, isSure: true }),
+  amd: () => ({ thresholds: [], isCompat: false, isSure: true }),
 };
 
 const everyDevice = gpuVendors.flatMap((vendor) => devices[vendor].kinds.map((kind) => ({ vendor, kind })));
@@ -206,10 +210,10 @@ function amdView(target: string): HostView["amd"] {
 function driverStarts(kind: string, images: readonly LockedImage[]): readonly number[] {
   const compute = parseComputeCapability(kind);
   if (compute === null) return [0];
-  const ofImages = images.flatMap(demandsOf).flatMap(({ steps }) => steps);
+  const ofImages = images.flatMap(demandsOf).flatMap(({ thresholds }) => thresholds);
   const branches = branchesAt(ofImages.flatMap(({ cudas }) => cudas));
-  const steps = [...ofImages, presenceSteps(compute), { drivers: branches, after: false }];
-  const numbers = steps.flatMap(({ drivers, after }) =>
+  const all = [...ofImages, presenceThresholds(compute), { drivers: branches, after: false }];
+  const numbers = all.flatMap(({ drivers, after }) =>
     drivers.flatMap((text) => {
       const parts = parseVersion(text);
       if (parts === null) return [];

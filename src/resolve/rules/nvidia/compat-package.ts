@@ -171,7 +171,7 @@ function withoutPackage(pair: Pair, alone: Misfit): Misfit {
   const { compat } = pair;
   if (refuseCompat(pair, alone) !== null) return alone;
   const message = `${alone.message}, and nothing loads its forward-compatibility package ${compat.package}`;
-  return misfit(alone.code, message, [takeIn, ...alone.cures], alone.by);
+  return misfit(alone.code, message, [takeIn, ...alone.cures], alone.distance);
 }
 
 /** Error 803 or 804 of libcuda. Source: CUDA Compatibility, "Forward Compatibility". */

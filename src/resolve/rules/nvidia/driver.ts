@@ -17,7 +17,7 @@ import { misfit } from "../../misfit.ts";
 import type { DriverService, Misfit } from "../../verdict.ts";
 import { checkCompatPackage } from "./compat-package.ts";
 import { updateDriver, updateJetPack } from "./driver-cures.ts";
-import type { RuleSteps } from "../rule.ts";
+import type { RuleThresholds } from "../rule.ts";
 
 type Mode<M extends DriverRequirement["mode"]> = Extract<DriverRequirement, { mode: M }>;
 
@@ -49,7 +49,7 @@ export function checkDriver(requirement: CudaRequirement, nvidia: NvidiaView): D
 }
 
 /** The versions that {@link checkDriver} compares: its answer can change at each. */
-export function driverSteps({ toolkit, driver }: CudaRequirement): RuleSteps {
+export function driverThresholds({ toolkit, driver }: CudaRequirement): RuleThresholds {
   const known = findToolkit(toolkit);
   const own = known === null ? [] : [known.minimumDriver, driverFloor(known)?.minimum];
   const drivers = [...own.filter((version) => version != null), ...comparedDrivers(driver)];

@@ -10,7 +10,7 @@ import { misfit } from "../../misfit.ts";
 import type { GpuView, NvidiaView } from "../../nvidia-view.ts";
 import type { Misfit } from "../../verdict.ts";
 import { because, noGpu, noneVisible } from "../gpu-presence.ts";
-import type { RuleSteps } from "../rule.ts";
+import type { RuleThresholds } from "../rule.ts";
 
 /** At least one GPU is visible, and a driver drives them. */
 interface UsableGpus {
@@ -125,7 +125,7 @@ function branchToCome({ compute }: GpuView, nvidia: NvidiaView): number | null {
 }
 
 /** The branches at which drivers begin and cease to drive a GPU of this compute capability. */
-export function presenceSteps(compute: ComputeCapability): RuleSteps {
+export function presenceThresholds(compute: ComputeCapability): RuleThresholds {
   const { firstDriverBranch: first = null, lastDriverBranch: last = null } = findArchitecture(compute) ?? {};
   const branches = [first, last].filter((branch) => branch !== null);
   const drivers = [...(first === null ? [] : [String(first)]), ...(last === null ? [] : [String(last + 1)])];

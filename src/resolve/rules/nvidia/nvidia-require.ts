@@ -6,7 +6,7 @@ import type { HostView } from "../../host-view.ts";
 import { misfit } from "../../misfit.ts";
 import { evaluateRequire, parseRequire, type RequireSubject } from "./parse-nvidia-require.ts";
 import type { Misfit } from "../../verdict.ts";
-import type { RuleSteps } from "../rule.ts";
+import type { RuleThresholds } from "../rule.ts";
 
 type RequireView = Pick<HostView, "nvidia" | "runtime">;
 
@@ -60,7 +60,7 @@ function findUnsatisfied({ require }: CudaRequirement, { nvidia }: RequireView):
 }
 
 /** The versions in the expression: the answer can change at each. */
-export function requireSteps({ require }: CudaRequirement): RuleSteps {
+export function requireThresholds({ require }: CudaRequirement): RuleThresholds {
   const conditions = parseRequire(require ?? "")?.alternatives.flat() ?? [];
   const versionsOf = (name: keyof RequireSubject) =>
     conditions.filter(({ property }) => property === name).map(({ value }) => value);

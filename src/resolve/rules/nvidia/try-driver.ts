@@ -13,9 +13,9 @@ import { alternativesOf } from "../../../lock/alternatives.ts";
 import type { NvidiaView } from "../../nvidia-view.ts";
 import type { TrialOf } from "../../trial.ts";
 import type { Cure, ReasonCode, Remedy } from "../../verdict.ts";
-import { driverSteps } from "./driver.ts";
-import { presenceSteps } from "./nvidia-presence.ts";
-import { requireSteps } from "./nvidia-require.ts";
+import { driverThresholds } from "./driver.ts";
+import { presenceThresholds } from "./nvidia-presence.ts";
+import { requireThresholds } from "./nvidia-require.ts";
 
 export function otherToolkit(nvidia: NvidiaView | null): Cure {
   const drives = nvidia?.gpus.map(({ label }) => label).join(", ") ?? "the GPUs";
@@ -61,8 +61,8 @@ export function tryDriver(
 function candidates(cudas: readonly Omit<CudaRequirement, "or">[], nvidia: NvidiaView): readonly string[] {
   const computes = nvidia.gpus.flatMap(({ compute }) => (compute === null ? [] : [compute]));
   const versions = [
-    ...cudas.flatMap((cuda) => [driverSteps(cuda), requireSteps(cuda)]),
-    ...computes.map((compute) => presenceSteps(compute)),
+    ...cudas.flatMap((cuda) => [driverThresholds(cuda), requireThresholds(cuda)]),
+    ...computes.map((compute) => presenceThresholds(compute)),
   ].flatMap(({ drivers }) => drivers);
   const last = computes.flatMap((compute) => findArchitecture(compute)?.lastDriverBranch ?? []);
   const all = [...new Set([...versions, ...last.map(String)])]
