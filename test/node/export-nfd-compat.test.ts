@@ -59,10 +59,10 @@ describe("an image's compatibility specification", () => {
     const or = [cuda("12.8.1", ["sm_70"], { by: "cuda_v12" })];
     const requires = requirement(cuda("11.8.0", ["sm_90"], { by: "cuda_v11", or }));
     const [found] = nfdCompatSpecs(lockOf({ a: image({ requires }) })).images;
-    const [{ rules } = { rules: [] }] = (found?.spec as unknown as Spec).compatibilities;
+    const { compatibilities } = (found?.spec ?? { compatibilities: [] }) as unknown as Spec;
     const runs = (...gpus: (typeof h100)[]) => {
       const features = { "local.label": featureFile(ofItsBranch(gpuHost(gpus, "580.95.05", "13.0"))) };
-      return rules.map((rule) => matchesRule(rule, features));
+      return compatibilities.flatMap(({ rules }) => rules.map((rule) => matchesRule(rule, features)));
     };
     expect([runs(h100), runs(v100), runs(h100, v100)]).toEqual([[true], [true], [false]]);
   });
