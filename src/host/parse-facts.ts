@@ -51,7 +51,7 @@ import {
   type VendorFacts,
 } from "./facts.ts";
 import { unknownUse } from "./no-facts.ts";
-import { withStateProblems } from "./nvidia/broken-states.ts";
+import { withBrokenStates } from "./nvidia/broken-states.ts";
 
 /**
  * Reads facts as `imgmatch probe --json` writes them. A missing key means unknown; an unknown key is a mistake.
@@ -74,7 +74,7 @@ export function parseHostFacts(source: string, file: string): HostFacts {
 /** The same for JSON that is parsed already. Throws every `FACTS_SCHEMA` at once. */
 export function checkHostFacts(value: unknown, at: Place): HostFacts {
   // Facts that tell a broken state need not name the problem too.
-  return withStateProblems(requireChecked(value, hostFacts, "facts", { code: "FACTS_SCHEMA", fix, at }));
+  return withBrokenStates(requireChecked(value, hostFacts, "facts", { code: "FACTS_SCHEMA", fix, at }));
 }
 
 const fix = "write the facts with: imgmatch probe --json";

@@ -7,7 +7,7 @@ import { kernelNumber, withinGrammar } from "./fact-grammar.ts";
 import { factsSchemaVersion, type HostFacts } from "./facts.ts";
 import type { SideQuestion, SideReading } from "./gpu-side.ts";
 import { type HostIo, textOf } from "./host-io.ts";
-import { withStateProblems } from "./nvidia/broken-states.ts";
+import { withBrokenStates } from "./nvidia/broken-states.ts";
 import { readNvidiaSide } from "./nvidia/nvidia-side.ts";
 import { pciVendors, readPciGpus } from "./pci.ts";
 
@@ -27,7 +27,8 @@ export interface ProbeOptions {
  * facts.cpu.level; // "x86-64-v3"
  */
 export async function probeHost(io: HostIo, options: ProbeOptions = {}): Promise<HostFacts> {
-  return withStateProblems(withinGrammar(await readMachine(io, options)));
+  // Texts outside the grammar become null. Then come the problems that the facts themselves prove.
+  return withBrokenStates(withinGrammar(await readMachine(io, options)));
 }
 
 async function readMachine(io: HostIo, options: ProbeOptions): Promise<HostFacts> {

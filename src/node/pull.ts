@@ -16,7 +16,7 @@ import {
 } from "../oci/reference.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";
 import { answerOf, rankImages } from "../resolve/resolve-image.ts";
-import { matchOf, type QuestionOptions, readQuestion } from "./question.ts";
+import { requireMatch, type QuestionOptions, readQuestion } from "./question.ts";
 
 export interface PullOptions
   extends Omit<QuestionOptions, Exclude<keyof HostChoice, "gpus"> | "explain" | "local">,
@@ -64,7 +64,7 @@ async function pullIn(options: PullOptions, world: World): Promise<PulledImage> 
   const plain = nameOf(options, question.lock);
   const ranking = rankImages(question.lock, question.host, question.options);
   const resolution = answerOf(question.lock, ranking, question.options);
-  const { reference } = matchOf(resolution, ranking, question);
+  const { reference } = requireMatch(resolution, ranking, question);
   note(world, unaskedLines(resolution));
   const { find, pull, tag, pin } = runtimes[runtime]({
     image: byDigest(reference),

@@ -56,7 +56,7 @@ export async function readQuestion(
 }
 
 /** The match of a resolution. Throws `NO_MATCH` with the nearest images, or `HOST_BROKEN`. */
-export function matchOf(
+export function requireMatch(
   { match }: Resolution,
   ranking: Ranking,
   { lock, options }: Question,

@@ -3,7 +3,7 @@
 import { type DriverQuestion, otherHost } from "../host/probe.ts";
 import { answerOf, rankImages } from "../resolve/resolve-image.ts";
 import type { HostResolution } from "../resolve/resolver.ts";
-import { matchOf, readQuestion, type QuestionOptions } from "./question.ts";
+import { requireMatch, readQuestion, type QuestionOptions } from "./question.ts";
 import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import type { SignedBy } from "../lock/index-trust.ts";
 import type { ImmutableReference } from "../oci/immutable-reference.ts";
@@ -68,6 +68,6 @@ async function resolveOne(options: ResolveOptions, world: World): Promise<Resolv
   }
   const answer = signed === null ? resolution : { ...resolution, signed };
   // A getter: only a reader waits for the reasons against the images.
-  const reference = () => matchOf(resolution, ranking, question, options).reference;
+  const reference = () => requireMatch(resolution, ranking, question, options).reference;
   return Object.defineProperty(answer, "reference", { get: reference, enumerable: false }) as ResolveAnswer;
 }

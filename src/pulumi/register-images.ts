@@ -10,7 +10,7 @@ import type {
   Output,
   Resource,
 } from "@pulumi/pulumi";
-import { lockedImageOf, lockOf } from "../fleet/engines/built-cell.ts";
+import { lockEntryOf, lockOf } from "../fleet/engines/built-cell.ts";
 import { jobOf, type ReadyCell } from "../fleet/engines/jobs.ts";
 import { parseDockerfile } from "../fleet/dockerfile/instructions.ts";
 import { endOfTarget } from "../fleet/dockerfile/stages.ts";
@@ -210,7 +210,7 @@ function lockOfImages(
     return [
       planned.cell.id,
       {
-        ...lockedImageOf(
+        ...lockEntryOf(
           planned,
           { ...image, image: null, buildMs: null },
           { described: builder, localEngine: null },

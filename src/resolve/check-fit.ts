@@ -64,7 +64,8 @@ export function checkFit(image: ImageToFit, host: HostFacts, options: FitOptions
 }
 
 /**
- * The same without a trial of the cures. If the image carries several of a kind, the best that fits counts, and if none fits, the nearest.
+ * The same without a trial of the cures. If the image carries several variants of GPU or CPU code, each is judged as an image of its own: the
+ * best that fits counts, and if none fits, the nearest.
  */
 export function checkFitBy(ask: AskRule, image: ImageToFit, host: HostView, options: FitOptions): Verdict {
   const alternatives = alternativesOf(image);

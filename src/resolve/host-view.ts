@@ -96,7 +96,7 @@ function readView(facts: HostFacts): HostView {
  * States from which the host's GPUs may come back: "no GPU" would be wrong. A device without a driver and a container without devices are no
  * such states: those hosts have no usable GPUs.
  */
-const brokenStates: ReadonlySet<HostProblem["code"]> = new Set([
+const mayComeBack: ReadonlySet<HostProblem["code"]> = new Set([
   // Kernel module and user-space library differ until the next reboot.
   "HOST_DRIVER_LIBRARY_MISMATCH",
   // A GPU fell off the bus.
@@ -128,7 +128,7 @@ const brokenStates: ReadonlySet<HostProblem["code"]> = new Set([
 ]);
 
 export function isBroken({ code }: HostProblem): boolean {
-  return brokenStates.has(code);
+  return mayComeBack.has(code);
 }
 
 /** The GPUs of a vendor that programs use. */

@@ -6,7 +6,7 @@ import type { Located, Matrix, Settings, Value } from "../matrix/matrix.ts";
 import { mistake } from "../matrix/matrix-problems.ts";
 import { oncePer } from "./once-per.ts";
 
-/** Texts are templates until `settleCells` has rendered them. */
+/** Texts are templates until `renderCellSettings` has rendered them. */
 export interface CellSettings
   extends Pick<
     Matrix,

@@ -83,7 +83,7 @@ export interface Builder {
 }
 
 /** The lock's entry of a cell that was just built. `created` is RFC 3339. */
-export function lockedImageOf(
+export function lockEntryOf(
   planned: ReadyCell,
   built: Pick<BuiltCell, "digest" | "manifest" | "blobs" | "buildMs" | "image" | "measured" | "attested">,
   { described, localEngine }: Builder,

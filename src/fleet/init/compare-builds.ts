@@ -5,7 +5,7 @@ import type { Cell } from "../cells/cell.ts";
 import { formatToolkit } from "../dockerfile/base-toolkit.ts";
 import type { AccelValue } from "../matrix/matrix.ts";
 import { checkedCells, type Fleet, openFleet } from "../open/open-fleet.ts";
-import { contextOf } from "../template/settle-cells.ts";
+import { contextOf } from "../template/render-settings.ts";
 import { type DockerfileOf, type Told, toldOf } from "./build-hardware.ts";
 import type { Defaults } from "./gpu-targets.ts";
 import type { OriginalBuild } from "./original-build.ts";

@@ -14,7 +14,7 @@ import { buildableCells, expandMatrix } from "../cells/expand.ts";
 import { selectCells, type Selection } from "../cells/select.ts";
 import { type ParentCell, standOnParents } from "../cells/stand-on-parents.ts";
 import { axisNeighbours, ignoredAxes } from "../dockerfile/ignored-axes.ts";
-import { contextOf, settleCells } from "../template/settle-cells.ts";
+import { contextOf, renderCellSettings } from "../template/render-settings.ts";
 import { type GivenArguments, withArguments } from "../matrix/given-arguments.ts";
 import type { Located, Matrix } from "../matrix/matrix.ts";
 import { parseMatrix, repositoryBelow } from "../matrix/parse-matrix.ts";
@@ -80,7 +80,7 @@ export async function openFleet(
   const { matrix, passed } = withArguments({ ...parsed, ...moved }, given);
   parseImageReference(matrix.repository);
   const fleets = await openParents(matrix, matrixFile, what, opening);
-  const settled = settleCells(matrix, expandMatrix(matrix), parsed.repository);
+  const settled = renderCellSettings(matrix, expandMatrix(matrix), parsed.repository);
   const { cells, parents } = standOnParents(matrix, settled, fleets);
   const buildable = buildableCells(cells);
   const { templates, files } = await readTemplates(root, matrix, buildable, {

@@ -170,7 +170,7 @@ function planCell(
     bases,
     inputs,
     comparison,
-    // Added later, where registries are asked.
+    // `withRegistryView` adds them.
     published: null,
     moved: [],
   };

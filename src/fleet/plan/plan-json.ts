@@ -6,7 +6,7 @@ import type { Digest } from "../../oci/digest.ts";
 import { type Cell, dockerfilePath } from "../cells/cell.ts";
 import type { CellContext } from "../context/cell-context.ts";
 import type { RenderedFile } from "../dockerfile/render-cell.ts";
-import { contextOf } from "../template/settle-cells.ts";
+import { contextOf } from "../template/render-settings.ts";
 import type { ChangedFiles } from "./changes.ts";
 import {
   type Action,

@@ -24,7 +24,7 @@ import type {
 import { tryAgain } from "../../oci/registry/try-again.ts";
 import { attachManifest } from "../../trust/attach.ts";
 import { findReferrers } from "../../trust/find-evidence.ts";
-import { type Pace, settleTag } from "./settle-tag.ts";
+import { type Pace, writeTag } from "./write-tag.ts";
 
 export interface CopyImageOptions extends Pace {
   readonly registry: RegistryClient & BlobCopier & ReferrersReader;
@@ -85,7 +85,7 @@ export async function copyImage(
     if (held !== null && held.digest !== top.digest) throw conflict(to, held.digest, from);
     return held === null ? { manifest: top } : null;
   };
-  await settleTag({ ...pace, registry, reference: to, look, next });
+  await writeTag({ ...pace, registry, reference: to, look, next });
 }
 
 /**

@@ -19,7 +19,7 @@ import { describeImages } from "./describe-images.ts";
 import { plainImages } from "./shown-images.ts";
 import { digestsOf } from "./publish-index.ts";
 import { namedImages, type PlanIndexOptions } from "./publish-plan-index.ts";
-import { settleTag, type Writing } from "./settle-tag.ts";
+import { writeTag, type Writing } from "./write-tag.ts";
 
 /** Type of the record that is attached to a channel's new content: by whom it was moved, when, and from where. */
 const channelRecordType = "application/vnd.imgmatch.channel.v1+json";
@@ -76,7 +76,7 @@ export async function moveChannel(
     return { manifest: top, parts: [...parts, top], before: recordMove };
   };
   const look = () => registry.findManifest(reference);
-  await settleTag({ ...pace, registry, reference, look, next });
+  await writeTag({ ...pace, registry, reference, look, next });
   // Content that was there before is signed too, if somebody asks for it now.
   await recordMove();
   const how = found === digest ? "unchanged" : found === null ? "created" : "moved";

@@ -11,7 +11,7 @@ import type { StoredBlobs } from "../../oci/registry/stored-blobs.ts";
 import type { BuildWatch, BuiltImage, Engine } from "../engines/engine.ts";
 import { retryPush } from "../engines/push-failure.ts";
 import { type Announcement, silent, transientTag, withdraw } from "./announcement.ts";
-import { type Pace, settleTag } from "./settle-tag.ts";
+import { type Pace, writeTag } from "./write-tag.ts";
 
 /** A published image, as the lock records it. */
 export interface FoundImage {
@@ -54,13 +54,13 @@ export interface Published extends FoundImage {
  * tag. Throws `TAG_CONFLICT` when it holds other inputs, `REGISTRY_…` when the registry fails.
  */
 export async function findPublished(request: FindRequest): Promise<FoundImage | null> {
-  return settleTag({ ...request, look: () => findExisting(request), next: () => null });
+  return writeTag({ ...request, look: () => findExisting(request), next: () => null });
 }
 
 /**
  * Looks, pushes under a transient tag `imgmatch-<hash of the tag>-<random>`, calls `beforeTag`, tags, and
  * looks again until it is settled. By the transient tag all publishers of the tag, of the same inputs or not, see who else may still write; see
- * {@link settleTag}. The loser of a race thereby has the winner's digest, or fails with `TAG_CONFLICT`. A publisher whose
+ * {@link writeTag}. The loser of a race thereby has the winner's digest, or fails with `TAG_CONFLICT`. A publisher whose
  * write takes effect later than `settleMs` after its last look can still win; no registry offers what would prevent that.
  *
  * At the end the transient tag holds an empty index, and is removed where the registry allows that. A killed publisher
@@ -85,7 +85,7 @@ export async function publishImage(request: PublishRequest): Promise<Published> 
     const query = { ...request, signal, ours: manifest.digest };
     const look = () => findExisting(query);
     const next = (held: FoundImage | null) => (held === null ? { manifest } : null);
-    const settled = await settleTag({ ...query, look, next }, own);
+    const settled = await writeTag({ ...query, look, next }, own);
     if (settled === null) throw failed(reference, `lost the tag that held ${manifest.digest}`);
     return settled.digest === manifest.digest
       ? { ...settled, how: "pushed", differs: false }

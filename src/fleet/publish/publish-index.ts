@@ -12,7 +12,7 @@ import { formatFleetIndex } from "../../lock/format-fleet-index.ts";
 import { type CurrentIndex, indexConflicts, misnamedImages, readCurrentIndex } from "./index-conflicts.ts";
 import type { ShownImage } from "../../lock/format-fleet-index.ts";
 import { shownImages } from "./shown-images.ts";
-import { type Pace, settleTag } from "./settle-tag.ts";
+import { type Pace, writeTag } from "./write-tag.ts";
 
 /** `reference` has the version's tag; `manifests` are known as far as the lock has noted them. */
 export interface IndexRequest extends DescribeRequest, Pace {
@@ -57,7 +57,7 @@ export interface PublishedIndex {
  *
  * An index only grows: what it says of a cell never changes under its version, and no cell vanishes; what else it holds is written over. So
  * publishers of different cells can work side by side, in any order, and the last one has all. Each publisher announces itself by a transient
- * tag `imgmatch-<version>-<random>` before it reads the index to change; see {@link settleTag}.
+ * tag `imgmatch-<version>-<random>` before it reads the index to change; see {@link writeTag}.
  *
  * Throws `INDEX_CONFLICT`, with both digests, if the index contradicts a cell, names a wrong image for another publisher's cell, or is not by
  * imgmatch.
@@ -143,7 +143,7 @@ async function settleIndex(
     };
     return { manifest: top, parts: [...parts, top], before };
   };
-  const settled = await settleTag({ ...request, look, next }, own);
+  const settled = await writeTag({ ...request, look, next }, own);
   if (settled === null)
     throw new InternalError(`nothing was to be written to ${formatImageReference(reference)}`);
   return settled;

@@ -18,7 +18,7 @@ import {
 import { versionTag } from "../cells/tag.ts";
 import { sortedEntries } from "../../io/collections.ts";
 import type { Manifest, ManifestDescriptor, RegistryClient } from "../../oci/registry/client.ts";
-import { type Pace, settleTag } from "./settle-tag.ts";
+import { type Pace, writeTag } from "./write-tag.ts";
 import { indexConflicts, misnamedImages, strangers } from "./index-conflicts.ts";
 
 const findings = ["moved", "vanished", "lost"] as const;
@@ -122,7 +122,7 @@ async function healTag(
   const look = () => registry.findManifest(tag);
   const next = (held: ManifestDescriptor | null, written: number) =>
     held?.digest === manifest.digest || written > 0 ? null : { manifest };
-  const settled = await settleTag({ ...pace, registry, reference: tag, look, next });
+  const settled = await writeTag({ ...pace, registry, reference: tag, look, next });
   return settled?.digest === manifest.digest;
 }
 

@@ -25,7 +25,7 @@ import type { BuildJob } from "../engines/jobs.ts";
 import type { AttestImage } from "../publish/attest-image.ts";
 import { findPublished, publishImage } from "../publish/publish-image.ts";
 import type { FleetSigner } from "../publish/sign-fleet.ts";
-import type { Pace } from "../publish/settle-tag.ts";
+import type { Pace } from "../publish/write-tag.ts";
 
 /** The means of a push. */
 export interface Publishing extends Pick<Pace, "settleMs"> {

@@ -22,7 +22,7 @@ import {
   type BuildEvent,
   type BuildSummary,
   type CellResult,
-  lockedImageOf,
+  lockEntryOf,
   withImages,
 } from "../engines/built-cell.ts";
 import type { Engine } from "../engines/engine.ts";
@@ -210,6 +210,7 @@ export async function buildPlan(
   const { matrix } = plan;
   const { builder, lockFile, revision, publishing, now } = options;
   const wanted = plan.cells.filter(({ action }) => action === "build");
+  // A cell is ready if the digests of all its bases are known.
   const ready = new Map(wanted.filter(isReady).map((planned) => [planned.cell.id, planned]));
   const jobs = [...ready.values()].map((planned) =>
     jobOf(planned, { ...fleet, matrix, revision, push: publishing !== null }),
@@ -220,7 +221,7 @@ export async function buildPlan(
       const created = now().toISOString();
       const images = finished.map(({ job: { cell }, built }): [string, LockedImage] => [
         cell,
-        lockedImageOf(ready.get(cell) as ReadyCell, built, builder, created),
+        lockEntryOf(ready.get(cell) as ReadyCell, built, builder, created),
       ]);
       await updateLock(lockFile, (lock) => withImages(lock, matrix, Object.fromEntries(images)), {
         repository: matrix.repository,

@@ -16,7 +16,7 @@ import { factsAnnotation, type KubernetesNode } from "./cluster-objects.ts";
 import { cpuFromLabels } from "./cpu-labels.ts";
 import { blockedByDefault } from "./cpuid-labels.ts";
 import { type OwnLabels, readAnnotation, readOwnLabels } from "./imgmatch-labels.ts";
-import { withStateProblems } from "../nvidia/broken-states.ts";
+import { withBrokenStates } from "../nvidia/broken-states.ts";
 import { type Joined, joinReports, type NamedReport } from "./join-sources.ts";
 import { isMigInvalid, nvidiaFromLabels, nvidiaFromPci } from "./nvidia-labels.ts";
 import { slicedNode } from "./resource-slices.ts";
@@ -44,7 +44,7 @@ export async function factsOfNode(node: KubernetesNode): Promise<HostFacts> {
   if (exact !== null) {
     const [kernel, old] = agreed("kernel", exact.kernel, host.kernel);
     const problems = [...exact.problems, ...old, ...unlike(exact, host), ...ofGpus];
-    return withStateProblems(withinGrammar({ ...exact, kernel, ...joined, problems }));
+    return withBrokenStates(withinGrammar({ ...exact, kernel, ...joined, problems }));
   }
   return withinGrammar({
     ...host,

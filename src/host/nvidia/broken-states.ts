@@ -106,7 +106,7 @@ function stateProblems(nvidia: NvidiaFacts): readonly HostProblem[] {
 }
 
 /** Adds the problems that the facts of driver and GPUs prove and that no reader has named. */
-export function withStateProblems(facts: HostFacts): HostFacts {
+export function withBrokenStates(facts: HostFacts): HostFacts {
   const { nvidia, problems } = facts;
   const named = new Set(problems.map(({ code }) => code));
   const found = nvidia == null ? [] : stateProblems(nvidia).filter(({ code }) => !named.has(code));

@@ -1,7 +1,7 @@
 /** The lock of docs/examples/vision: as a build would write it, but with stand-ins for the digests of images and bases. */
 
 import { join } from "node:path";
-import { lockedImageOf } from "../../../src/fleet/engines/built-cell.ts";
+import { lockEntryOf } from "../../../src/fleet/engines/built-cell.ts";
 import { isReady } from "../../../src/fleet/engines/jobs.ts";
 import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
 import { planFleet } from "../../../src/fleet/open/plan-fleet.ts";
@@ -37,7 +37,7 @@ export async function sampleLock(folder: string): Promise<string> {
     const image = { id: digest, size: 412_000_000, digest: null };
     const manifest = null;
     const built = { digest, manifest, image, measured: null, ...figuresOf(planned.cell) };
-    return [id, lockedImageOf(planned, built, { described: "docker 28.5.1", localEngine: null }, builtAt)];
+    return [id, lockEntryOf(planned, built, { described: "docker 28.5.1", localEngine: null }, builtAt)];
   });
   const { name, version, repository, digest: matrixDigest } = matrix;
   return formatLock({

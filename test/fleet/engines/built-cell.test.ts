@@ -1,7 +1,7 @@
 /** Tests the lock's entry of a cell that was just built: its size in the registry, and the time of its first build. */
 
 import { expect, it } from "vitest";
-import { lockedImageOf } from "../../../src/fleet/engines/built-cell.ts";
+import { lockEntryOf } from "../../../src/fleet/engines/built-cell.ts";
 import type { ReadyCell } from "../../../src/fleet/engines/jobs.ts";
 import type { LockedImage } from "../../../src/lock/lock.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
@@ -20,7 +20,7 @@ function locked(buildMs: number | null, before: Partial<LockedImage> | null = nu
     measured: null,
   };
   const builder = { described: "docker 28", localEngine: null };
-  return lockedImageOf(planned as unknown as ReadyCell, built, builder, "2026-01-01T00:00:00Z");
+  return lockEntryOf(planned as unknown as ReadyCell, built, builder, "2026-01-01T00:00:00Z");
 }
 
 it("has whole seconds, and no build takes none", () => {

@@ -8,7 +8,7 @@ import type { Axis } from "../../../src/fleet/matrix/matrix.ts";
 import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
 import { matrixJsonSchema } from "../../../src/fleet/matrix/json-schema.ts";
 import { suggest } from "../../../src/io/suggest.ts";
-import { contextOf } from "../../../src/fleet/template/settle-cells.ts";
+import { contextOf } from "../../../src/fleet/template/render-settings.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
 
 const folder = "test/fixtures/matrices/valid";

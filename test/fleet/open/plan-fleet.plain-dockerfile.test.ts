@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { lockedImageOf, lockOf } from "../../../src/fleet/engines/built-cell.ts";
+import { lockEntryOf, lockOf } from "../../../src/fleet/engines/built-cell.ts";
 import { isReady, jobOf } from "../../../src/fleet/engines/jobs.ts";
 import { bakePlan } from "../../../src/fleet/export-bake.ts";
 import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
@@ -105,7 +105,7 @@ RUN echo "$MARCH_FLAGS"
       const made = { ...built, buildMs: null };
       return [
         each.cell.id,
-        lockedImageOf(each, made, { described: "docker", localEngine: null }, ""),
+        lockEntryOf(each, made, { described: "docker", localEngine: null }, ""),
       ] as const;
     });
     writeIn(root, "matrix.yaml", files["matrix.yaml"].replace("{{march.flags}}", "-O3 {{march.flags}}"));

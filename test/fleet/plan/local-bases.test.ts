@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { lockedImageOf, lockOf } from "../../../src/fleet/engines/built-cell.ts";
+import { lockEntryOf, lockOf } from "../../../src/fleet/engines/built-cell.ts";
 import { isReady, jobOf } from "../../../src/fleet/engines/jobs.ts";
 import { bakePlan } from "../../../src/fleet/export-bake.ts";
 import { declaredImages } from "../../../src/fleet/audit/declared-image.ts";
@@ -48,7 +48,7 @@ async function built(character = "e"): Promise<Lock> {
     measured: null,
   };
   const builder = { described: "docker 28", localEngine: "docker" } as const;
-  const image = lockedImageOf(cell, result, builder, "2026-01-01T00:00:00Z");
+  const image = lockEntryOf(cell, result, builder, "2026-01-01T00:00:00Z");
   return parseLock(formatLock(lockOf(plan.matrix, { [cell.cell.id]: image })), "lock");
 }
 

@@ -20,7 +20,7 @@ const texts = ["template", "target", "context", "repository"] as const;
  *
  * @param moved the matrix's repository before `--registry` moved it: repositories beside it move too
  */
-export function settleCells(
+export function renderCellSettings(
   matrix: Matrix,
   cells: readonly ExpandedCell[],
   moved = matrix.repository,

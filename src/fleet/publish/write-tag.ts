@@ -60,7 +60,7 @@ const mostGlances = 5;
  *
  * @param own what the publisher has announced already; it stands no more at the end
  */
-export async function settleTag<Held extends { readonly digest: Digest }>(
+export async function writeTag<Held extends { readonly digest: Digest }>(
   writer: TagWriter<Held>,
   own: Announcement = silent(writer.reference),
 ): Promise<Held | null> {
