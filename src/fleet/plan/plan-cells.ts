@@ -26,8 +26,8 @@ export interface CellSources {
   readonly dockerfile: RenderedFile;
   readonly bases: readonly PlannedBase[];
   /**
-   * The same bases by the digests below the lock's image, if the digests are ids of an engine's images, and the bases have been published
-   * meanwhile under different digests.
+   * The same bases as the lock names them, if the lock has their ids in a local engine, and the bases were pushed meanwhile under other
+   * digests.
    */
   readonly builtOn?: readonly PlannedBase[];
   readonly context: CellContext;
