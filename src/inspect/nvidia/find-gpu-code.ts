@@ -171,7 +171,6 @@ async function foundFrame(search: Search, at: number): Promise<number> {
   await addCompressed(search, { at, bytes: packed.length }, maxCompressed, header, "zstd", (limit) =>
     decompressZstd(packed, limit),
   );
-  release(packed);
   return at;
 }
 
