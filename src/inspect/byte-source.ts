@@ -111,7 +111,7 @@ export function ownPages(length: number): ArrayBuffer {
   return new ArrayBuffer(length <= fewBytes ? length : Math.max(length, mappedBytes));
 }
 
-/** Gives the memory of long bytes back now, and not with the next collection. Never of bytes of a source: they may be the source itself. */
+/** Gives the memory of long bytes back now, and not with the next collection. Never the whole of a source in memory. */
 export function release({ buffer, byteLength }: Uint8Array): void {
   if (byteLength > fewBytes && byteLength === buffer.byteLength && buffer instanceof ArrayBuffer)
     structuredClone(null, { transfer: [buffer] });

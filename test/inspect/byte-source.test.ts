@@ -1,7 +1,7 @@
 /** Memory of large files: pages of their own, and bytes that are given back. */
 
 import { expect, it } from "vitest";
-import { ownPages, release } from "../../src/inspect/byte-source.ts";
+import { memorySource, ownPages, release } from "../../src/inspect/byte-source.ts";
 
 const MiB = 2 ** 20;
 
@@ -25,4 +25,10 @@ it("bytes that are a part of others stay, and so do short ones", () => {
   release(part);
   release(short);
   expect([whole.length, part.length, short.length]).toEqual([4 * MiB, 3 * MiB, 100]);
+});
+
+it("a part of a source in memory leaves the source", () => {
+  const source = memorySource(new Uint8Array(4 * MiB));
+  release(source.read(0, 4 * MiB - 1));
+  expect(source.read(0, 4 * MiB).length).toBe(4 * MiB);
 });

@@ -171,6 +171,8 @@ async function foundFrame(search: Search, at: number): Promise<number> {
   await addCompressed(search, { at, bytes: packed.length }, maxCompressed, header, "zstd", (limit) =>
     decompressZstd(packed, limit),
   );
+  // A source in memory gives its own bytes.
+  if (packed.length < source.size) release(packed);
   return at;
 }
 
