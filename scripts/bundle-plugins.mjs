@@ -69,11 +69,13 @@ function packed(text) {
   return brotliCompressSync(text).toString("base64");
 }
 
+/** The library that reads instructions. */
+export const decoder = "iced-x86";
+
 /**
  * Brings what a CommonJS program takes from the decoder into constants. The bundler reads an external's exports through getters, and the
  * reader of instructions takes some for each instruction: libraries of NVIDIA took half as long again.
  */
-export const decoder = "iced-x86";
 export const decoderAsConstants = {
   name: "decoder-as-constants",
   async resolveId(source, importer) {

@@ -50,13 +50,8 @@ export function gpuWords({ gpus, products }: ClassDescription): string {
 }
 
 /** `x86-64+` if the march may be a higher one. */
-export function cpuWords({
-  platform,
-  nativeMarch,
-  nativeUndecided: nativeOpen,
-  level,
-}: ClassDescription): string {
-  const cpu = `${nativeMarch ?? level ?? "unknown CPU"}${nativeOpen ? "+" : ""}`;
+export function cpuWords({ platform, nativeMarch, nativeUndecided, level }: ClassDescription): string {
+  const cpu = `${nativeMarch ?? level ?? "unknown CPU"}${nativeUndecided ? "+" : ""}`;
   return platform === "linux/amd64" ? cpu : `${cpu} (${platform})`;
 }
 

@@ -47,8 +47,8 @@ export function worstCode({ code }: Fit): CodeFit | null {
 }
 
 /**
- * An image is native if it has machine code for exactly these GPUs, the driver knows the whole toolkit, and the image uses every CPU feature
- * that compilers use. null if unknown.
+ * A native image has machine code for exactly these GPUs and uses every CPU feature of compilers, and the driver knows the whole toolkit.
+ * null if unknown.
  */
 export function isNative({
   cpu,

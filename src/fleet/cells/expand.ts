@@ -26,8 +26,8 @@ export interface ExpandedCell {
 /**
  * Every cell of a matrix, in the order of its axes, included cells last.
  *
- * Throws `ImgmatchError` with every `exclude` that matches no cell, every case that decides about none, every invalid tag, and every pair
- * of cells with one tag or with files whose names are equal or differ only in case; and when no cell is left to build.
+ * Throws `ImgmatchError` with all problems: an `exclude` or a case without a cell, an invalid tag, cells that share a tag or a file name, and
+ * no cell left to build. File names are compared without case.
  */
 export function expandMatrix(matrix: Matrix): ExpandedCell[] {
   checkCount(matrix);

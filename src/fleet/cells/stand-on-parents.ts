@@ -37,8 +37,8 @@ export interface StandingCells<Fleet> {
  *
  * @param fleets by the keys of the matrix's `parents`
  *
- * Throws `MATRIX_VALUE_UNKNOWN` for pins that mean nothing, and `MATRIX_SCHEMA` for cells with no parent or several, and for a parent that
- * needs more of a host than its child declares.
+ * Throws `MATRIX_VALUE_UNKNOWN` for pins that mean nothing. Throws `MATRIX_SCHEMA` for a cell with no parent or several, and where a parent
+ * needs more of a host than the child declares.
  */
 export function standOnParents<Fleet extends Parent>(
   matrix: Matrix,

@@ -26,8 +26,8 @@ export interface CellSources {
   readonly dockerfile: RenderedFile;
   readonly bases: readonly PlannedBase[];
   /**
-   * The same bases as the lock names them, if the lock has their ids in a local engine, and the bases were pushed meanwhile under other
-   * digests.
+   * Only if the lock's image was built on bases of a local engine, and somebody has pushed these bases since. They have the engine's ids
+   * here, as in the lock.
    */
   readonly builtOn?: readonly PlannedBase[];
   readonly context: CellContext;

@@ -96,7 +96,7 @@ function blocksOf(functions: Functions): (address: number) => number {
 
 const filterBits = 16;
 
-/** Rules most numbers out that are not in the set, in a tenth of the set's time: a library has millions of calls. */
+/** True for the numbers of a set and for few others. A look into the set takes longer, and a library has millions of calls. */
 function filterOf(numbers: ReadonlySet<number>): (number: number) => boolean {
   const filter = new Uint8Array(2 ** filterBits);
   const slotOf = (number: number) => ((number | 0) ^ (number >> filterBits)) & (filter.length - 1);

@@ -20,13 +20,16 @@ export function readFunctionRanges(source: ByteSource, elf: Elf) {
   return longestOf(found.addresses(), found.sizes());
 }
 
-/** A record of unwinding data has at least 16 bytes (LSB Core, "Exception Frames"), and a symbol as many. */
+/** Length, pointer, address and size of a record of unwinding data (LSB Core, "Exception Frames"), with the shortest encoding. */
+const shortestRecord = 12;
+
+/** Symbols are longer than records. */
 function mostRanges({ sections }: Elf): number {
   const tables = sections.filter(
     ({ name, type }) =>
       name === ".eh_frame" || type === sectionType.symbols || type === sectionType.dynamicSymbols,
   );
-  return Math.min(maxFunctions, Math.ceil(tables.reduce((sum, { size }) => sum + size, 0) / 16));
+  return Math.min(maxFunctions, Math.ceil(tables.reduce((sum, { size }) => sum + size, 0) / shortestRecord));
 }
 
 /** Untouched parts of a column take no memory. */

@@ -1,6 +1,7 @@
 /** Reads the symbols of an ELF file one by one: tables of any size fit into memory. Source: System V ABI, "Symbol Table". */
 
 import { type ByteSource, borrowBuffer, giveBack, windowBytes } from "../byte-source.ts";
+import { once, remember } from "../../io/collections.ts";
 import { textAt, u16, u32, u64 } from "../little-endian.ts";
 import { type Elf, type ElfSection, sectionType } from "./elf.ts";
 
@@ -44,12 +45,11 @@ const readTables = new WeakMap<ElfSection, Uint8Array>();
 /** Reads the names of a table's symbols, with the first call. */
 export function symbolNames(source: ByteSource, elf: Elf, table: Table) {
   const strings = elf.sections[sectionOf(elf, table)?.link ?? -1];
-  const bytes = () => {
-    if (strings === undefined || strings.size > maxStrings) return new Uint8Array(0);
-    const read = readTables.get(strings) ?? source.read(strings.offset, strings.size);
-    readTables.set(strings, read);
-    return read;
-  };
+  const bytes = once(() =>
+    strings === undefined || strings.size > maxStrings
+      ? new Uint8Array(0)
+      : remember(readTables, strings, () => source.read(strings.offset, strings.size)),
+  );
   return {
     text: (nameAt: number) => textAt(bytes(), nameAt, 512),
     /** The first four bytes as a number: a fast test for a wanted name. */
