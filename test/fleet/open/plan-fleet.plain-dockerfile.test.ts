@@ -103,10 +103,7 @@ RUN echo "$MARCH_FLAGS"
     const built = { digest: digest("e"), manifest: null, blobs: null, image: null, measured: null };
     const images = plan.cells.filter(isReady).map((each) => {
       const made = { ...built, buildMs: null };
-      return [
-        each.cell.id,
-        lockEntryOf(each, made, { described: "docker", localEngine: null }, ""),
-      ] as const;
+      return [each.cell.id, lockEntryOf(each, made, { described: "docker", localEngine: null }, "")] as const;
     });
     writeIn(root, "matrix.yaml", files["matrix.yaml"].replace("{{march.flags}}", "-O3 {{march.flags}}"));
     const changed = await planned(root, { lock: lockOf(plan.matrix, Object.fromEntries(images)) });
