@@ -3,30 +3,30 @@ import { forgetTried } from "./test/support/programs.ts";
 
 forgetTried();
 
-/**
- * `npm test` leaves these out. Most take half a minute or more, by compilers, emulators, shells, a browser, bombs, sizes that double or an
- * installed package; those that count what code costs need a process of their own.
- */
+/** These count what code costs, in steps, seconds or memory: each has a process of its own. */
+const counted = [
+  "test/hostile/memory.test.ts",
+  "test/inspect/**/*.cost.test.ts",
+  "test/inspect/image/archive-budget.test.ts",
+  "test/properties/linear*.test.ts",
+];
+/** Half a minute or more each: compilers, emulators, shells, a browser, an installed package. */
 const longUnit = [
   "test/cover/page/browser/**/*.test.ts",
   "test/docs/examples.test.ts",
   "test/execution/**/*.test.ts",
   "test/fleet/publish/publish-index.race.test.ts",
   "test/hardware/cpu-marches.agrees.test.ts",
-  "test/hostile/memory.test.ts",
-  "test/inspect/**/*.cost.test.ts",
   "test/inspect/amd/code-object.agrees.test.ts",
   "test/inspect/cpu/cpu-need.wild.test.ts",
   "test/inspect/nvidia/cubin.agrees.test.ts",
   "test/inspect/measured-requirement.helper-code.test.ts",
-  "test/inspect/image/archive-budget.test.ts",
   "test/lock/update-lock.test.ts",
   "test/node/launch/served-devices.agrees.test.ts",
   "test/node/sh/fleet-script.fixtures.agrees.test.ts",
   "test/node/sh/fleet-script.long-answers.test.ts",
   "test/node/sh/fleet-script.agrees.test.ts",
   "test/package/**/*.test.ts",
-  "test/properties/linear*.test.ts",
   "test/third-vendor.test.ts",
 ];
 /** Of the end-to-end tests `npm test` takes the main path: build, push, publish, resolve, run, inspect. */
@@ -36,6 +36,8 @@ const quickE2e = ["inspect", "launch", "local-images", "publish", "registry"].ma
 
 // Four times what the slowest takes on an idle machine; a test that needs more says why.
 const unit = { testTimeout: 60_000, hookTimeout: 60_000 };
+/** A third of the time would go to loading the same modules for each file. */
+const shared = { isolate: false };
 const e2e = {
   testTimeout: 240_000,
   hookTimeout: 240_000,
@@ -66,14 +68,14 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/e2e/**", ...longUnit],
-          // A third of the time would go to loading the same modules for each file.
-          isolate: false,
+          exclude: ["test/e2e/**", ...counted, ...longUnit],
           ...unit,
+          ...shared,
         },
       },
       { extends: true, test: { name: "e2e", include: quickE2e, ...e2e } },
-      { extends: true, test: { name: "unit-long", include: longUnit, ...unit } },
+      { extends: true, test: { name: "unit-long", include: longUnit, ...unit, ...shared } },
+      { extends: true, test: { name: "unit-counted", include: counted, ...unit } },
       {
         extends: true,
         test: { name: "e2e-long", include: ["test/e2e/**/*.test.ts"], exclude: quickE2e, ...e2e },

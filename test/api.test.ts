@@ -22,7 +22,7 @@ const entries = ["index", "inspect", "resolve"];
 /** Of all entries: a name means the same in each. */
 let all: ReadonlyMap<string, string>;
 beforeAll(() => {
-  const tsc = join(root, "node_modules/.bin/tsc");
+  const tsc = join(root, "node_modules/typescript-native/bin/tsc");
   execFileSync(tsc, ["-p", "tsconfig.build.json", "--noCheck", "--outDir", folder], {
     cwd: root,
     stdio: "pipe",

@@ -57,9 +57,9 @@ describe("programs", () => {
         extends: join(root, "tsconfig.json"),
         compilerOptions: {
           paths: {
-            imgmatch: [join(root, "src/index.ts")],
-            "imgmatch/pulumi": [join(root, "src/pulumi/image-fleet.ts")],
-            "imgmatch/resolve": [join(root, "src/resolve.ts")],
+            imgmatch: [join(root, "dist/types/index.d.ts")],
+            "imgmatch/pulumi": [join(root, "dist/types/pulumi/image-fleet.d.ts")],
+            "imgmatch/resolve": [join(root, "dist/types/resolve.d.ts")],
             "@pulumi/aws": [cloud("aws")],
             "@pulumi/kubernetes": [cloud("kubernetes")],
           },
@@ -70,15 +70,15 @@ describe("programs", () => {
         include: [join(examples, "*.ts"), join(examples, "pulumi/*.ts")],
       };
       writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
-      execFileSync(join(root, "node_modules/.bin/tsc"), ["-p", folder], { cwd: root, encoding: "utf8" });
+      execFileSync(join(root, "node_modules/typescript-native/bin/tsc"), ["-p", folder], { cwd: root, encoding: "utf8" });
     } catch (error) {
-      // Mistakes in src/ are the type check's to report.
+
       const printed = (error as { stdout?: string }).stdout ?? String(error);
       expect(printed.split("\n").filter((line) => line.includes("docs/examples/"))).toEqual([]);
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
-    // The compiler reads all of src/ and Pulumi's types.
+    // The compiler reads Pulumi's types.
   }, 180_000);
 });
 

@@ -29,15 +29,13 @@ const code = async (path: string) => {
   return (await findCode(source, readElf(source))).gpu;
 };
 
+/** Every target that nvcc knows is compiled once, in one file. */
 const targets = [
   "-gencode=arch=compute_75,code=[sm_75,compute_75]",
   "-gencode=arch=compute_90a,code=sm_90a",
-  "-gencode=arch=compute_90,code=sm_90",
-  "-gencode=arch=compute_100f,code=sm_100f",
-  "-gencode=arch=compute_103a,code=sm_103a",
   "-gencode=arch=compute_120f,code=[sm_120f,compute_120f]",
 ];
-const all = ["sm_75", "sm_90", "sm_90a", "sm_100f", "sm_103a", "sm_120f", "compute_75", "compute_120f"];
+const all = ["sm_75", "sm_90a", "sm_120f", "compute_75", "compute_120f"];
 
 describe("nvcc", needs(whyNoCuda), () => {
   const folder = () => makeFolder({ "k.cu": program });
@@ -60,8 +58,8 @@ describe("nvcc", needs(whyNoCuda), () => {
     const cwd = folder();
     cudaTool("nvcc", ["--compress-mode=size", ...targets, "-c", "k.cu", "-o", "size.o"], cwd);
     cudaTool("nvcc", ["--compress-mode=none", ...targets, "-c", "k.cu", "-o", "none.o"], cwd);
-    expect((await code(join(cwd, "size.o")))?.compression).toEqual({ zstd: 8 });
-    expect((await code(join(cwd, "none.o")))?.compression).toEqual({ none: 8 });
+    expect((await code(join(cwd, "size.o")))?.compression).toEqual({ zstd: all.length });
+    expect((await code(join(cwd, "none.o")))?.compression).toEqual({ none: all.length });
     const exact = (await code(join(cwd, "none.o")))?.toolkits.map(({ minimum, maximum }) => [
       minimum,
       maximum,
@@ -85,28 +83,25 @@ describe("nvcc", needs(whyNoCuda), () => {
     });
   });
 
-  it.each(["sm_75", "sm_80", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_100f", "sm_120", "sm_121a"])(
-    "writes a cubin for %s",
-    async (target) => {
-      const cwd = folder();
-      cudaTool("nvcc", ["-cubin", `-arch=${target}`, "k.cu", "-o", "k.cubin"], cwd);
-      const cubin = readCubin(memorySource(readFileSync(join(cwd, "k.cubin"))));
-      expect(cubin && `sm_${cubin.arch}${cubin.suffix}`).toBe(target);
-      expect(cubin?.toolkit).toBe(/release (\d+\.\d+)/.exec(cudaTool("nvcc", ["--version"], cwd))?.[1]);
-      const hidden = Buffer.concat([Buffer.alloc(4099), readFileSync(join(cwd, "k.cubin")), Buffer.alloc(9)]);
-      expect((await findCode(memorySource(hidden), null)).gpu).toMatchObject({
-        targets: [{ target, modules: 1 }],
-        bytes: hidden.length - 4099 - 9,
-      });
-      execFileSync("zstd", ["-q", "k.cubin", "-o", "k.zst"], { cwd });
-      const packed = Buffer.concat([Buffer.alloc(77), readFileSync(join(cwd, "k.zst")), Buffer.alloc(9)]);
-      expect((await findCode(memorySource(packed), null)).gpu).toMatchObject({
-        targets: [{ target, modules: 1 }],
-        compression: { zstd: 1 },
-        bytes: packed.length - 77 - 9,
-      });
-    },
-  );
+  it.each(["sm_75", "sm_90a", "sm_100f", "sm_120"])("writes a cubin for %s", async (target) => {
+    const cwd = folder();
+    cudaTool("nvcc", ["-cubin", `-arch=${target}`, "k.cu", "-o", "k.cubin"], cwd);
+    const cubin = readCubin(memorySource(readFileSync(join(cwd, "k.cubin"))));
+    expect(cubin && `sm_${cubin.arch}${cubin.suffix}`).toBe(target);
+    expect(cubin?.toolkit).toBe(/release (\d+\.\d+)/.exec(cudaTool("nvcc", ["--version"], cwd))?.[1]);
+    const hidden = Buffer.concat([Buffer.alloc(4099), readFileSync(join(cwd, "k.cubin")), Buffer.alloc(9)]);
+    expect((await findCode(memorySource(hidden), null)).gpu).toMatchObject({
+      targets: [{ target, modules: 1 }],
+      bytes: hidden.length - 4099 - 9,
+    });
+    execFileSync("zstd", ["-q", "k.cubin", "-o", "k.zst"], { cwd });
+    const packed = Buffer.concat([Buffer.alloc(77), readFileSync(join(cwd, "k.zst")), Buffer.alloc(9)]);
+    expect((await findCode(memorySource(packed), null)).gpu).toMatchObject({
+      targets: [{ target, modules: 1 }],
+      compression: { zstd: 1 },
+      bytes: packed.length - 77 - 9,
+    });
+  });
 
   it("writes PTX as text", async () => {
     const cwd = folder();
@@ -175,7 +170,7 @@ describe("every kind of file that nvcc makes", needs(whyNoCuda), () => {
     "a relocatable object",
     "a program linked for the device",
   ]);
-  // One of each program that makes them. How code is packed is one program's work (fatbinary), and where it goes others': each with the other's simplest. All pairs with
+  // How code is packed is one program's work (fatbinary), and where it goes others': each with the other's simplest. All pairs with
   // IMGMATCH_LONG.
   const rows = [[], ...modes].flatMap((options) =>
     Object.entries(kinds)

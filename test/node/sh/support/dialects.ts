@@ -12,24 +12,30 @@ export interface Dialect {
   readonly awk: string;
 }
 
-const shells = { dash: "dash", "busybox ash": "busybox ash", "bash --posix": "bash --posix", yash: "yash" };
-const awks = { mawk: "mawk", gawk: "gawk", "busybox awk": "busybox", "original-awk": "original-awk" };
+const shells: Readonly<Record<string, string>> = {
+  dash: "dash",
+  "busybox ash": "busybox ash",
+  "bash --posix": "bash --posix",
+  yash: "yash",
+};
+const awks = { mawk: "mawk", "busybox awk": "busybox", gawk: "gawk", "original-awk": "original-awk" };
 
-/** Every pair that is installed. */
+/** Every shell and every awk that is installed, each at least once; every pair of them with IMGMATCH_LONG. */
 export function findDialects(folder: string): readonly Dialect[] {
-  const found = Object.entries(awks).flatMap(([name, program]) => {
+  const withAwk = Object.entries(awks).flatMap(([name, program]) => {
     const path = placeOf(program);
     if (path === null || whyNoAwk(program) !== null) return [];
-    const at = join(folder, name.replace(" ", "-"));
-    mkdirSync(at, { recursive: true });
-    symlinkSync(path, join(at, "awk"));
-    return [{ name, at }];
+    const awk = join(folder, name.replace(" ", "-"));
+    mkdirSync(awk, { recursive: true });
+    symlinkSync(path, join(awk, "awk"));
+    return [(shell: string) => ({ name: `${shell}, ${name}`, shell: shells[shell] ?? "", awk })];
   });
-  return Object.entries(shells).flatMap(([shell, words]) =>
-    whyNoShell(words) !== null
-      ? []
-      : found.map(({ name, at }) => ({ name: `${shell}, ${name}`, shell: words, awk: at })),
-  );
+  const found = Object.keys(shells).filter((shell) => whyNoShell(shells[shell] ?? "") === null);
+  if (process.env.IMGMATCH_LONG) return found.flatMap((shell) => withAwk.map((pair) => pair(shell)));
+  return Array.from({ length: Math.max(found.length, withAwk.length) }, (_, at) => {
+    const [shell, pair] = [found[at % found.length], withAwk[at % withAwk.length]];
+    return shell === undefined || pair === undefined ? [] : pair(shell);
+  }).flat();
 }
 
 /** The programs that a pair lacks, each with the way to get it. */
