@@ -21,7 +21,7 @@ import { type Chance, chanceOf, pick, type RandomMachine, randomMachine } from "
 import { runScripts } from "./support/run-scripts.ts";
 
 /** So many machines, and half as many with GPUs of AMD; IMGMATCH_LONG=1 takes a quarter of an hour. */
-const runs = process.env.IMGMATCH_LONG ? 10_000 : 400;
+const runs = process.env.IMGMATCH_LONG ? 10_000 : 200;
 const seed = Number(process.env.IMGMATCH_SH_SEED ?? 20261121);
 /** Slow shells take their part of a second for each machine. */
 const timeoutMs = Math.max(120_000, runs * 360);
