@@ -1,6 +1,7 @@
 /** Finds the market segment of a GPU, on which NVIDIA's forward-compatibility packages depend. */
 
-export type GpuClass = "datacenter" | "workstation" | "geforce" | "tegra" | "unknown";
+export const gpuClasses = ["datacenter", "workstation", "geforce", "tegra", "unknown"] as const;
+export type GpuClass = (typeof gpuClasses)[number];
 
 /**
  * The class that a product name states; `unknown` for a name that states none (mining cards, NVS, engineering samples,

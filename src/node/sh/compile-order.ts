@@ -2,7 +2,6 @@
 
 import { InternalError } from "../../errors.ts";
 import { groupBy } from "../../io/collections.ts";
-import type { GpuClass } from "../../hardware/gpu-class.ts";
 import type { Lock } from "../../lock/lock.ts";
 import {
   compareKeys,
@@ -87,12 +86,3 @@ export function codeNumber([kind, distance = 0, ...more]: SortKey): number {
 function isDigit(part: number | string | undefined, most: number): part is number {
   return typeof part === "number" && Number.isInteger(part) && part >= 0 && part <= most;
 }
-
-/** In the order of the tables. */
-export const gpuClasses = [
-  "datacenter",
-  "workstation",
-  "geforce",
-  "tegra",
-  "unknown",
-] as const satisfies readonly GpuClass[];

@@ -4,6 +4,7 @@ import { InternalError } from "../../errors.ts";
 import { amdArchitectures } from "../../hardware/amd-architectures.ts";
 import type { ComputeCapability } from "../../hardware/compute-capability.ts";
 import { gpuArchitectures } from "../../hardware/gpu-architectures.ts";
+import type { GpuClass } from "../../hardware/gpu-class.ts";
 import { parseGpuTarget } from "../../hardware/gpu-target.ts";
 import type { CudaRequirement, RocmRequirement } from "../../lock/requirement.ts";
 import { orderSteps } from "../../resolve/order-steps.ts";
@@ -12,7 +13,7 @@ import { checkDriver, driverThresholds } from "../../resolve/rules/nvidia/driver
 import { checkNvidiaPresence, presenceThresholds } from "../../resolve/rules/nvidia/nvidia-presence.ts";
 import { type ReasonCode, tiers } from "../../resolve/verdict.ts";
 import { bestCode, compatViews, sampleHost, sampleNvidia, scales, servesGpu } from "../sample-hosts.ts";
-import { codeNumber, type gpuClasses } from "./compile-order.ts";
+import { codeNumber } from "./compile-order.ts";
 import { tabulate } from "./require-tables.ts";
 
 /**
@@ -22,7 +23,7 @@ import { tabulate } from "./require-tables.ts";
 export function driverGrid(
   requirement: CudaRequirement,
   scale: (typeof scales)[number],
-  gpuClass: (typeof gpuClasses)[number],
+  gpuClass: GpuClass,
 ): string {
   const views = requirement.driver.mode === "compat" ? compatViews : compatViews.slice(0, 1);
   return tabulate((driver, cuda) => {

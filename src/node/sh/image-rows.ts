@@ -4,6 +4,7 @@ import { extendedFeature, hiddenFeatureRows, printedFrom } from "../../hardware/
 import { findMarch } from "../../hardware/cpu-marches.ts";
 import { amdFamilies } from "../../hardware/cpu-models.ts";
 import { parseVersion } from "../../hardware/driver-version.ts";
+import { gpuClasses } from "../../hardware/gpu-class.ts";
 import {
   byVendor,
   type CudaRequirement,
@@ -20,7 +21,7 @@ import { compareText } from "../../io/collections.ts";
 import { featuresBuiltFor } from "../../resolve/built-for.ts";
 import { normalizePlatform } from "../../resolve/host-view.ts";
 import { scales } from "../sample-hosts.ts";
-import { compileOrder, gpuClasses } from "./compile-order.ts";
+import { compileOrder } from "./compile-order.ts";
 import { amdCodeRow, codeTable, driverGrid } from "./gpu-tables.ts";
 import { createInterner, type Interner, requireTables } from "./require-tables.ts";
 

@@ -2,14 +2,13 @@
 
 import { remember } from "../../io/collections.ts";
 import { compareVersionTexts, parseVersion, type VersionParts } from "../../hardware/driver-version.ts";
-import type { GpuClass } from "../../hardware/gpu-class.ts";
+import { type GpuClass, gpuClasses } from "../../hardware/gpu-class.ts";
 import type { CudaRequirement } from "../../lock/requirement.ts";
 import { brandOf, brandsByName } from "../../resolve/nvidia-view.ts";
 import { parseRequire } from "../../resolve/rules/nvidia/parse-nvidia-require.ts";
 import { checkNvidiaRequire, requireThresholds } from "../../resolve/rules/nvidia/nvidia-require.ts";
 import type { RuleThresholds } from "../../resolve/rules/rule.ts";
 import { runtimes, sampleHost, sampleNvidia, type scales } from "../sample-hosts.ts";
-import { gpuClasses } from "./compile-order.ts";
 
 /** Gives each text a number, by which the rows of a script name it. */
 export interface Interner {
