@@ -7,7 +7,14 @@ import { findAmdProduct, onlyName } from "../../hardware/amd-products.ts";
 import { factGrammar } from "../fact-grammar.ts";
 import { type AmdFacts, type AmdGpuFacts, computePartitions, openGpuFacts } from "../facts.ts";
 import { unknownAmdGpu } from "../no-facts.ts";
-import { gpuCount, type KubernetesNode, type Labels, labelsDevice, mostGpus } from "./cluster-objects.ts";
+import {
+  gpuCount,
+  type KubernetesNode,
+  type Labels,
+  labelsBelow,
+  labelsDevice,
+  mostGpus,
+} from "./cluster-objects.ts";
 import type { GpuReport } from "./join-sources.ts";
 
 export function amdFromLabels(node: KubernetesNode): GpuReport<AmdFacts> {
@@ -46,8 +53,7 @@ function deviceIds(labels: Labels): ReadonlyMap<string, number | null> {
   const only = labels[now];
   if (isId(only)) return new Map([[only, gpuCount(labels[`${before}.${only}`]) || null]]);
   for (const prefix of [now, before]) {
-    const counted = Object.entries(labels).flatMap(([key, value]) => {
-      const id = key.startsWith(`${prefix}.`) ? key.slice(prefix.length + 1) : undefined;
+    const counted = labelsBelow(labels, `${prefix}.`).flatMap(([id, value]) => {
       const count = gpuCount(value);
       return isId(id) && count ? [[id, count] as const] : [];
     });

@@ -5,7 +5,7 @@ import { findMarch, type March, neededFeatures } from "../../hardware/cpu-marche
 import { marchesOfModel } from "../../hardware/cpu-models.ts";
 import { powerGenerations } from "../cpu/cpuinfo.ts";
 import type { CpuFacts } from "../facts.ts";
-import { isNumber, type Labels } from "./cluster-objects.ts";
+import { isNumber, type Labels, labelsBelow } from "./cluster-objects.ts";
 import {
   alwaysLabelled,
   blockedByDefault,
@@ -77,10 +77,7 @@ export function cpuFromLabels(
 
 /** `AVX2` of `feature.node.kubernetes.io/cpu-cpuid.AVX2=true`. */
 function labelledNames(labels: Labels): readonly string[] {
-  const start = `${prefix}cpuid.`;
-  return Object.entries(labels)
-    .filter(([key, value]) => key.startsWith(start) && value === "true")
-    .map(([key]) => key.slice(start.length));
+  return labelsBelow(labels, `${prefix}cpuid.`).flatMap(([name, value]) => (value === "true" ? name : []));
 }
 
 interface Identity {

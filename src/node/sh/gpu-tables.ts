@@ -21,11 +21,7 @@ import { tabulate } from "./require-tables.ts";
  * The answer by driver. A digit is a fit: twice the tier's place, and 1 more where the driver understands the image's PTX. `u`, `v` and `w`
  * depend on the host's container toolkit, which a script does not see: at best they fit, in that tier. Other letters are reasons.
  */
-export function driverGrid(
-  requirement: CudaRequirement,
-  scale: DriverScale,
-  gpuClass: GpuClass,
-): string {
+export function driverGrid(requirement: CudaRequirement, scale: DriverScale, gpuClass: GpuClass): string {
   const views = requirement.driver.mode === "compat" ? compatViews : compatViews.slice(0, 1);
   return tabulate((driver, cuda) => {
     const answers = views.map((compat) => {
