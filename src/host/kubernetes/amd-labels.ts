@@ -15,7 +15,7 @@ import {
   labelsDevice,
   mostGpus,
 } from "./cluster-objects.ts";
-import type { GpuReport } from "./join-sources.ts";
+import { type GpuReport, uncounted } from "./join-sources.ts";
 
 export function amdFromLabels(node: KubernetesNode): GpuReport<AmdFacts> {
   const { labels, amdCapacity } = node;
@@ -39,12 +39,11 @@ export function amdFromLabels(node: KubernetesNode): GpuReport<AmdFacts> {
 function withoutLabeller(labels: Labels, capacity: number | null): GpuReport<AmdFacts> {
   const onBus = labelsDevice(labels, /^(?:pci-(?:(?:03|0b|12)\d\d_)?1002\.|amd-v?gpu$)/);
   if (onBus || (capacity ?? 0) > 0)
-    return {
-      facts: { driver: null, gpus: [], unknown: openGpuFacts },
-      counted: false,
-      unproved: ["an AMD GPU is there and no label names its device: is AMD's node labeller running?"],
-    };
-  return { facts: onBus === null ? undefined : null, counted: false, unproved: [] };
+    return uncounted(
+      { driver: null, gpus: [], unknown: openGpuFacts },
+      "an AMD GPU is there and no label names its device: is AMD's node labeller running?",
+    );
+  return uncounted<AmdFacts>(onBus === null ? undefined : null);
 }
 
 /** Device id (`74a1`) → number of GPUs; null if no label tells it. */

@@ -22,6 +22,14 @@ export interface GpuReport<Facts> {
   readonly unproved: readonly string[];
 }
 
+/** A report of the kinds of GPUs alone. */
+export function uncounted<Facts>(
+  facts: GpuReport<Facts>["facts"],
+  ...unproved: readonly string[]
+): GpuReport<Facts> {
+  return { facts, counted: false, unproved };
+}
+
 export interface NamedReport<Facts> extends GpuReport<Facts> {
   /** For people, in the plural: `ResourceSlices`. */
   readonly source: string;
