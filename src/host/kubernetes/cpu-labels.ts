@@ -22,18 +22,16 @@ export interface LabelledCpu {
 
 const prefix = "feature.node.kubernetes.io/cpu-";
 
-export interface MoreCpu {
-  /** True if the labels include those that the default configuration of Node Feature Discovery leaves out. */
-  readonly all?: boolean;
-  /** Linux names that another source proves. */
-  readonly features?: readonly string[];
-}
-
-/** @param architecture in OCI words */
+/**
+ * Besides labels, other sources may prove `features` (Linux names). With `all` the labels include those that the default configuration of Node
+ * Feature Discovery leaves out.
+ *
+ * @param architecture in OCI words
+ */
 export function cpuFromLabels(
   labels: Labels,
   architecture: string,
-  { all = false, features: others = [] }: MoreCpu = {},
+  { all, features: others }: { readonly all: boolean; readonly features: readonly string[] },
 ): LabelledCpu {
   const names = labelledNames(labels);
   const identity = identify(labels);

@@ -11,7 +11,7 @@ import { cpuFromLabels } from "./cpu-labels.ts";
 import { blockedByDefault } from "./cpuid-labels.ts";
 import { type OwnLabels, readAnnotation, readOwnLabels } from "./imgmatch-labels.ts";
 import { withBrokenStates } from "../nvidia/broken-states.ts";
-import { type GpuReport, type Joined, joinReports, type NamedReport, uncounted } from "./join-sources.ts";
+import { type GpuReport, joinReports, type NamedReport, uncounted } from "./join-sources.ts";
 import { isMigInvalid, nvidiaFromLabels, nvidiaFromPci } from "./nvidia-labels.ts";
 import { type SlicedNode, slicedNode } from "./resource-slices.ts";
 import { amdFromPci, amdFromSlices } from "./amd-slices.ts";
@@ -56,7 +56,7 @@ export async function factsOfNode(node: KubernetesNode): Promise<HostFacts> {
         facts == null ? [] : sides[vendor].neverLabelled.map((what) => labelsOpen(what, probeFix)),
       ),
     ],
-    sources: Object.assign({}, host.sources, ...found.map(sourcesOf)),
+    sources: Object.assign({}, host.sources, ...found.map(({ sources }) => sources)),
   });
 }
 
@@ -68,10 +68,8 @@ function hostOf({ labels, info, features }: KubernetesNode, own: OwnLabels | nul
   const system =
     word(info.system ?? labels["kubernetes.io/os"] ?? labels["beta.kubernetes.io/os"]) ?? "linux";
   const kernel = info.kernel ?? labels["feature.node.kubernetes.io/kernel-version.full"] ?? "";
-  const cpu = cpuFromLabels(labels, architecture ?? "unknown", {
-    all: features?.cpuid ?? false,
-    features: own?.features ?? [],
-  });
+  const more = { all: features?.cpuid ?? false, features: own?.features ?? [] };
+  const cpu = cpuFromLabels(labels, architecture ?? "unknown", more);
   return {
     schemaVersion: factsSchemaVersion,
     platform: `${system}/${architecture ?? "unknown"}`,
@@ -146,13 +144,6 @@ async function readSide<Vendor extends GpuVendor>(
     { source: "NodeFeature objects", ...uncounted(await side.pci(node)), labelled: true },
   ];
   return { vendor, ...joinReports(vendor, reports) };
-}
-
-function sourcesOf({
-  vendor,
-  sources,
-}: Pick<Joined<unknown>, "sources"> & { readonly vendor: GpuVendor }): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(sources).map(([fact, source]) => [`${vendor}.${fact}`, source]));
 }
 
 /** The kubelet writes the kernel at each start; the annotation may name the kernel before. */
