@@ -16,7 +16,7 @@ export async function readAmdSide(io: HostIo, { pci, others }: SideQuestion): Pr
   }
   const { readAmd } = await import("./amd-facts.ts");
   const read = (gpus: string | undefined): SideReading<"amd"> => {
-    const { facts, runtime, problems, sources } = readAmd(io, pci, { gpus, others });
+    const { facts, runtime, problems, sources } = readAmd(io, { pci, others }, gpus);
     const way = runtime === null ? {} : { amd: runtime.way };
     return { facts, runtime: way, holds: facts !== null, problems, sources, select: read };
   };
