@@ -6,7 +6,7 @@ import { isLabelled } from "../../../host/host-problems.ts";
 import type { RocmRequirement } from "../../../lock/requirement.ts";
 import type { AmdGpuView, AmdView } from "../../amd-view.ts";
 import type { HostView } from "../../host-view.ts";
-import { listSome, misfit } from "../../misfit.ts";
+import { byHand, listSome, misfit } from "../../misfit.ts";
 import { type FitOptions, wantsXnack } from "../../resolve-options.ts";
 import { type CodeFit, type Cure, type GpuFit, isMisfit, type Misfit, type Misfits } from "../../verdict.ts";
 import { compareCodeFits } from "../nvidia/gpu-code.ts";
@@ -159,7 +159,7 @@ function noCode(
     return misfit(
       "FACT_UNKNOWN",
       `needs to know ${fact} for its ${undecided.target}: the facts do not have it`,
-      [{ text: `add ${fact} to the facts of the host`, remedy: null }, addTargets(lacking)],
+      [byHand(`add ${fact} to the facts of the host`), addTargets(lacking)],
     );
   }
   const [own] = against;
@@ -204,7 +204,7 @@ function addTargets(lacking: readonly AmdGpuView[]): Cure {
   const [only] = targets;
   if (only !== undefined && targets.length === 1) return addTarget(only);
   const adopted = `adopt an image with code for ${targets.join(" and ")}`;
-  return { text: `add compute=[${targets.join(", ")}] to the image's cell`, remedy: null, adopted };
+  return byHand(`add compute=[${targets.join(", ")}] to the image's cell`, adopted);
 }
 
 function addTarget(target: string): Cure {
