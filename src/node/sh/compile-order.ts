@@ -4,7 +4,7 @@ import { InternalError } from "../../errors.ts";
 import { groupBy } from "../../io/collections.ts";
 import type { Lock } from "../../lock/lock.ts";
 import {
-  compareKeys,
+  compareAllKeys,
   type OrderStep,
   type OrderedCandidate,
   type SortKey,
@@ -51,12 +51,12 @@ function denseRanks(offers: readonly Offer[], run: readonly ImageStep[]): Readon
       keys: run.map((step) => step.key({ ...offer, tier } satisfies OrderedCandidate)),
     })),
   );
-  const sorted = [...placed].sort((a, b) => compareAll(a.keys, b.keys));
+  const sorted = [...placed].sort((a, b) => compareAllKeys(a.keys, b.keys));
   const ranks = new Map<(typeof placed)[number], number>();
   let rank = 0;
   for (const [index, each] of sorted.entries()) {
     const before = sorted[index - 1] ?? each;
-    if (compareAll(before.keys, each.keys) !== 0) rank++;
+    if (compareAllKeys(before.keys, each.keys) !== 0) rank++;
     ranks.set(each, rank);
   }
   return new Map(
@@ -65,14 +65,6 @@ function denseRanks(offers: readonly Offer[], run: readonly ImageStep[]): Readon
       return [offer, new Set(list).size === 1 ? String(list[0]) : list.join(",")];
     }),
   );
-}
-
-function compareAll(a: readonly SortKey[], b: readonly SortKey[]): number {
-  for (const [index, key] of a.entries()) {
-    const difference = compareKeys(key, b[index] ?? []);
-    if (difference !== 0) return difference;
-  }
-  return 0;
 }
 
 /** The order's key of GPU code as one number of four digits: the place of its kind, and its distance. */
