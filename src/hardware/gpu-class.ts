@@ -1,7 +1,8 @@
 /** Finds the market segment of a GPU, on which NVIDIA's forward-compatibility packages depend. */
 
-export const gpuClasses = ["datacenter", "workstation", "geforce", "tegra", "unknown"] as const;
-export type GpuClass = (typeof gpuClasses)[number];
+export type GpuClass = "datacenter" | "workstation" | "geforce" | "tegra" | "unknown";
+
+export const gpuClasses: readonly GpuClass[] = ["datacenter", "workstation", "geforce", "tegra", "unknown"];
 
 /**
  * The class that a product name states; `unknown` for a name that states none (mining cards, NVS, engineering samples,
