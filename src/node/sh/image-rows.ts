@@ -18,7 +18,7 @@ import {
 } from "../../lock/requirement.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
 import { alternativesOf } from "../../lock/alternatives.ts";
-import { compareText } from "../../io/collections.ts";
+import { compareText, remember } from "../../io/collections.ts";
 import { featuresBuiltFor } from "../../resolve/built-for.ts";
 import { normalizePlatform } from "../../resolve/host-view.ts";
 import { compileOrder } from "./compile-order.ts";
@@ -113,9 +113,7 @@ export function fleetRows(
       needs,
       ranks.map((rank) => `${rank}/`).join(""),
     ].join(" ");
-    const rows = groups.get(group) ?? [];
-    groups.set(group, rows);
-    rows.push(`${last} ${name} ${digest?.slice("sha256:".length)}`);
+    remember(groups, group, () => []).push(`${last} ${name} ${digest?.slice("sha256:".length)}`);
   }
   const rows = [...groups].flatMap(([group, images]) => [group, ...images]);
   const requirements = parseTexts(tables.nvidia.texts());
