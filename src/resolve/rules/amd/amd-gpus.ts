@@ -30,13 +30,12 @@ function serve(rocm: Omit<AmdCode, "xnack">, host: AmdHost, options: FitOptions)
   return isMisfit(code) ? [code] : { ok: true, tier: "native", code };
 }
 
-/** At least one GPU is visible, and a driver drives them. */
-interface UsableAmdGpus {
-  readonly ok: true;
-  readonly amd: AmdView;
-}
-
-export function checkAmdPresence({ amd, broken, otherProblems }: AmdHost): UsableAmdGpus | Misfit {
+/** The GPUs, if at least one is visible and a driver drives them. */
+export function checkAmdPresence({
+  amd,
+  broken,
+  otherProblems,
+}: AmdHost): { readonly ok: true; readonly amd: AmdView } | Misfit {
   if (amd === null) return noGpu("amd", isLabelled(otherProblems));
   const problems = [...broken, ...otherProblems];
   if (!amd.driven) {
