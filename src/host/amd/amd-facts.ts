@@ -2,16 +2,10 @@
 
 import { amdTarget, findAmdArchitecture } from "../../hardware/amd-architectures.ts";
 import { findAmdProduct, onlyName } from "../../hardware/amd-products.ts";
-import { isContainer, type RuntimeReading, readContainerRuntime } from "../container-runtime.ts";
+import { isContainer, readContainerRuntime } from "../container-runtime.ts";
 import { factGrammar } from "../fact-grammar.ts";
-import {
-  type AmdFacts,
-  type AmdGpuFacts,
-  computePartitions,
-  type FactsPart,
-  type HostProblem,
-} from "../facts.ts";
-import type { SideQuestion } from "../gpu-side.ts";
+import { type AmdFacts, type AmdGpuFacts, computePartitions, type HostProblem } from "../facts.ts";
+import type { SideQuestion, SideReading } from "../gpu-side.ts";
 import type { HostIo } from "../host-io.ts";
 import { gpuLabel } from "../host-problems.ts";
 import { type PciGpu, pciPath } from "../pci.ts";
@@ -20,10 +14,6 @@ import * as problem from "./amd-problems.ts";
 import { applyAmdVisibility } from "./amd-visible-devices.ts";
 import { type KfdGpu, kfdPath, mebibytes, readKfd, readPage } from "./kfd.ts";
 
-export interface AmdPart extends FactsPart<AmdFacts | null> {
-  readonly runtime: RuntimeReading | null;
-}
-
 const modulePath = "/sys/module/amdgpu";
 
 /** Beside GPUs of other vendors a missing GPU of a processor is no problem, nor is it in a container. `gpus` is the value of `--gpus`. */
@@ -31,13 +21,13 @@ export function readAmd(
   io: HostIo,
   { pci, others }: Omit<SideQuestion, "ofNode">,
   gpus: string | undefined,
-): AmdPart {
+): Omit<SideReading<"amd">, "holds" | "select"> {
   // radeon drives cards before GCN, which have no ROCm.
   const cards = pci.filter(({ driver }) => driver !== "radeon");
   const kfd = readKfd(io);
   const isDriven = cards.some(({ driver }) => driver === "amdgpu");
   const loaded = isDriven || io.exists(modulePath) || kfd.gpus.length + kfd.masked > 0;
-  if (!loaded && cards.length === 0) return { facts: null, runtime: null, problems: [], sources: {} };
+  if (!loaded && cards.length === 0) return { facts: null, runtime: {}, problems: [], sources: {} };
   const found = kfd.gpus.map((gpu, index) => factsOf(io, gpu, { index, all: kfd.gpus }));
   const reached = reach(io, found, kfd.masked);
   // ROCm numbers the GPUs that it can open.
@@ -53,7 +43,7 @@ export function readAmd(
   const unmissed = ofProcessor && (others || container);
   return {
     facts: { driver: driver.value, ...overrideOf(io), gpus: visible.gpus },
-    runtime,
+    runtime: { amd: runtime.way },
     problems: [
       ...(unmissed ? [] : [...reached.problems, ...unlisted(rest, container)]),
       // Without the driver the target stays unknown, and a card that is in no table may be too old for any code.
