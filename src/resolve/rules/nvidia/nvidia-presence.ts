@@ -13,14 +13,17 @@ import { because, noGpu, noneVisible } from "../gpu-presence.ts";
 import { otherDriver } from "./driver-cures.ts";
 import type { RuleThresholds } from "../rule.ts";
 
-/** The GPUs, if at least one is visible and a driver drives them. */
+/** At least one GPU is visible, and a driver drives them. */
+interface UsableGpus {
+  readonly ok: true;
+  readonly nvidia: NvidiaView;
+}
+
 export function checkNvidiaPresence({
   nvidia,
   broken,
   otherProblems,
-}: Pick<HostView, "nvidia" | "broken" | "otherProblems">):
-  | { readonly ok: true; readonly nvidia: NvidiaView }
-  | Misfit {
+}: Pick<HostView, "nvidia" | "broken" | "otherProblems">): UsableGpus | Misfit {
   if (nvidia === null) return noGpu("nvidia", isLabelled(otherProblems));
   if (nvidia.driver === null) return because(withoutDriver(nvidia), "nvidia", [...broken, ...otherProblems]);
   if (nvidia.gpus.length === 0)
