@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { attempt } from "../io/attempt.ts";
 import { isErrno } from "../io/files.ts";
-import { type Denied, denied, type HostIo, type Inventory } from "./host-io.ts";
+import { type Denied, denied, type HostIo } from "./host-io.ts";
 
 /** Reads this machine through `node:fs`, `node:child_process` and, where it is installed and needed, `koffi`. */
 export function nodeHostIo(env: NodeJS.ProcessEnv = process.env): HostIo {
@@ -34,7 +34,7 @@ export function nodeHostIo(env: NodeJS.ProcessEnv = process.env): HostIo {
       return runProgram(command, args, { ...limits, env }).catch(() => null);
     },
     readNvml: async (libraries) => (await import("./nvidia/nvml-koffi.ts")).readNvmlWithKoffi(libraries),
-    readInventory: () => readInventory().catch(() => null),
+    readInventory: async () => (await import("./inventory.ts")).readInventory().catch(() => null),
   };
 }
 
@@ -59,23 +59,6 @@ function readStart(path: string, limit: number): string | null {
   } finally {
     closeSync(file);
   }
-}
-
-/** The inventory of a machine without `/proc`. Rejects without the package. */
-async function readInventory(): Promise<Inventory> {
-  const { default: system } = await import("systeminformation");
-  const [cpu, os, graphics] = await Promise.all([system.cpu(), system.osInfo(), system.graphics()]);
-  return {
-    vendor: cpu.vendor || null,
-    model: cpu.brand || null,
-    flags: cpu.flags,
-    kernel: os.kernel || null,
-    gpus: graphics.controllers.map(({ vendor, model, driverVersion }) => ({
-      vendor,
-      name: model,
-      driver: driverVersion ?? null,
-    })),
-  };
 }
 
 function mayOpen(path: string): boolean {

@@ -1,0 +1,20 @@
+/** Reads the inventory of a machine without `/proc` from `systeminformation`. The program's cached code imports no package, so this is a file of its own. */
+
+import type { Inventory } from "./host-io.ts";
+
+/** Rejects without the package. */
+export async function readInventory(): Promise<Inventory> {
+  const { default: system } = await import("systeminformation");
+  const [cpu, os, graphics] = await Promise.all([system.cpu(), system.osInfo(), system.graphics()]);
+  return {
+    vendor: cpu.vendor || null,
+    model: cpu.brand || null,
+    flags: cpu.flags,
+    kernel: os.kernel || null,
+    gpus: graphics.controllers.map(({ vendor, model, driverVersion }) => ({
+      vendor,
+      name: model,
+      driver: driverVersion ?? null,
+    })),
+  };
+}
