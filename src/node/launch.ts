@@ -51,7 +51,7 @@ async function launchIn(options: LaunchOptions, world: World): Promise<LaunchAns
   note(world, unaskedLines(choice.unasked));
   const { units = [] } = choice.request;
   const request = {
-    ...workloadOf(target, options),
+    ...workloadOf(target, options, options),
     ...choice.request,
     ...(isHere ? accessTo(units) : {}),
     ...(devices === undefined || (devices.length === 0 && units.length === 0)
@@ -79,7 +79,7 @@ async function launchFleet(
   const { fleetRequests } = await import("./launch/fleet/fleet-requests.ts");
   const { name, launches, label, notes } = fleetRequests(target, question.lock, {
     ...question.options,
-    workload: workloadOf(target, options),
+    workload: workloadOf(target, options, options),
     name: options.name,
     gpus: options.gpus,
     devices: wishes,

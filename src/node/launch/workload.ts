@@ -43,13 +43,19 @@ export interface LaunchOptions extends Omit<QuestionOptions, "reference" | "loca
   readonly format?: LaunchFormat;
 }
 
+type ContainerFlags = Pick<
+  LaunchOptions,
+  "args" | "task" | "name" | "env" | "mount" | "cpus" | "memory" | "command"
+>;
+
 type TargetFlags = Pick<LaunchOptions, "set" | "option" | "format" | "fleet">;
 
-type WorkloadFlags = TargetFlags &
-  Pick<LaunchOptions, "args" | "task" | "name" | "env" | "mount" | "cpus" | "memory" | "command">;
-
 /** Reads the part of a request that does not depend on the image. Throws `USAGE` for a value that cannot be read. */
-export function workloadOf(target: LaunchTarget, flags: WorkloadFlags): FleetLaunchOptions["workload"] {
+export function workloadOf(
+  target: LaunchTarget,
+  flags: ContainerFlags,
+  own: TargetFlags,
+): FleetLaunchOptions["workload"] {
   const env = pairs("--env", flags.env ?? []);
   for (const name of Object.keys(env)) {
     // Kubernetes allows more names, but no shell can set them.
@@ -60,8 +66,8 @@ export function workloadOf(target: LaunchTarget, flags: WorkloadFlags): FleetLau
     args: flags.args ?? [],
     env,
     mounts: (flags.mount ?? []).map(parseMount),
-    options: optionsFor(target, flags),
-    settings: settingsFor(target, flags.set),
+    options: optionsFor(target, own),
+    settings: settingsFor(target, own.set),
     ...(flags.task === undefined ? {} : { task: flags.task }),
     ...(flags.name === undefined ? {} : { name: flags.name }),
     ...(flags.command === undefined ? {} : { program: flags.command }),
