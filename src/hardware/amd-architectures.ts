@@ -1,11 +1,10 @@
 /** AMD's GPU targets: family, generic target, and number in code objects. */
 
 import table from "./amd-architectures.json" with { type: "json" };
-import { readRows } from "./read-rows.ts";
-import type { SourceKey } from "./sources.ts";
+import { readRows, type SourcedRow } from "./read-rows.ts";
 
 /** A GPU target. null: no source tells. */
-export interface AmdArchitecture {
+export interface AmdArchitecture extends SourcedRow {
   /** The compiler's name: `gfx90a`. */
   readonly name: string;
   /** AMD's name of the generation: `CDNA 2`. */
@@ -19,17 +18,13 @@ export interface AmdArchitecture {
   readonly sramecc: boolean | null;
   /** `EF_AMDGPU_MACH_*`, in hexadecimal: `0x3f`. */
   readonly machine: string;
-  readonly source: readonly SourceKey[];
-  readonly note?: string;
 }
 
-export interface AmdGeneric {
+export interface AmdGeneric extends SourcedRow {
   readonly name: string;
   readonly machine: string;
   /** The newest version of it that was read; null where none was. */
   readonly version: number | null;
-  readonly source: readonly SourceKey[];
-  readonly note?: string;
 }
 
 /** Sorted by name. */

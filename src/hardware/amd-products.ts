@@ -4,10 +4,9 @@
  */
 
 import table from "./amd-products.json" with { type: "json" };
-import { readRows } from "./read-rows.ts";
-import type { SourceKey } from "./sources.ts";
+import { readRows, type SourcedRow } from "./read-rows.ts";
 
-export interface AmdProduct {
+export interface AmdProduct extends SourcedRow {
   /** `vendor:device`: `1002:74a1`. */
   readonly id: string;
   readonly target: string;
@@ -17,7 +16,6 @@ export interface AmdProduct {
   readonly virtual?: true;
   /** The names of all boards with the id. The boards differ in the revision. */
   readonly names: readonly string[];
-  readonly source: readonly SourceKey[];
 }
 
 const products = readRows<Omit<AmdProduct, "id"> & { readonly ids: string }>(table.products);

@@ -3,8 +3,7 @@
 import { marchesOfModel } from "./cpu-models.ts";
 import table from "./cpu-hidden-features.json" with { type: "json" };
 import { compareVersions, type VersionParts } from "./driver-version.ts";
-import { readRows } from "./read-rows.ts";
-import type { SourceKey } from "./sources.ts";
+import { readRows, type SourcedRow } from "./read-rows.ts";
 
 /**
  * Names that Linux 6.12 never prints in `flags`: it prints a feature only when the comment of its line in
@@ -74,13 +73,12 @@ export function inferUnprinted(
   return silent.every((feature) => mayBeUnprinted(feature, kernel)) ? silent : [];
 }
 
-export interface HiddenFeatureRow {
+export interface HiddenFeatureRow extends SourcedRow {
   readonly vendor: string;
   readonly family: number;
   readonly models: readonly number[];
   readonly march: string;
   readonly features: readonly string[];
-  readonly source: readonly SourceKey[];
 }
 
 /**

@@ -13,7 +13,7 @@ import {
 } from "./cpu-features.ts";
 import table from "./cpu-marches.json" with { type: "json" };
 import { compareVersions, parseVersion } from "./driver-version.ts";
-import { readRows } from "./read-rows.ts";
+import { readRows, type SourcedRow } from "./read-rows.ts";
 import type { SourceKey } from "./sources.ts";
 
 /**
@@ -23,7 +23,7 @@ import type { SourceKey } from "./sources.ts";
  * the compiler never emits it from plain code. `hidden…`: the same for features that Linux 6.12 prints under no name. A row is the union of
  * gcc's and clang's answers, as an image rarely says which compiler built it.
  */
-interface MarchRow {
+interface MarchRow extends SourcedRow {
   readonly name: string;
   readonly vendor: string;
   /** x86: the level whose `required` comes in addition. */
@@ -43,14 +43,12 @@ interface MarchRow {
   /** The version comes from memory: an older compiler may accept it as well. */
   readonly gccUnverified?: true;
   readonly clangUnverified?: true;
-  readonly source: readonly SourceKey[];
   /** x86: `cpu family` and `model` of /proc/cpuinfo. */
   readonly family?: number;
   readonly models?: readonly number[];
   /** Arm: `CPU implementer` and `CPU part` of /proc/cpuinfo. */
   readonly implementer?: string;
   readonly part?: string;
-  readonly note?: string;
 }
 
 /** Architectures in OCI words. */

@@ -6,11 +6,11 @@ import table from "./cuda-toolkits.json" with { type: "json" };
 import { compareVersionTexts, minorOf, parseCudaVersion, parseDriverVersion } from "./driver-version.ts";
 import { isDroppedBy } from "./gpu-architectures.ts";
 import { formatGpuTarget, type GpuTarget } from "./gpu-target.ts";
-import { readRows } from "./read-rows.ts";
+import { readRows, type SourcedRow } from "./read-rows.ts";
 import type { SourceKey } from "./sources.ts";
 
 /** CUDA toolkits: what NVIDIA's release notes say about the driver of each. */
-export interface ToolkitRow {
+export interface CudaToolkit extends SourcedRow {
   /** Full version: `12.8.1`. */
   readonly release: string;
   readonly minor: string;
@@ -23,23 +23,18 @@ export interface ToolkitRow {
   readonly bundledDriver: string | null;
   /** null where the toolkit is unlisted. */
   readonly branch: number | null;
-  readonly source: readonly SourceKey[];
   /** NVIDIA's own spelling where it is not the version of the build. */
   readonly printedAs?: string;
-  readonly note?: string;
 }
-
-export type CudaToolkit = ToolkitRow;
 
 /** All toolkits from 7.0 on, oldest first. */
 export const cudaToolkits = readRows<CudaToolkit>(table.toolkits);
 
-interface DriverFloor {
+interface DriverFloor extends SourcedRow {
   readonly major: number;
   /** Oldest Linux driver on which every toolkit of the major runs. */
   readonly minimum: string;
   readonly minimumWindows: string | null;
-  readonly source: readonly SourceKey[];
 }
 
 /** Minor-version compatibility exists from CUDA 11 on; an older toolkit needs its own minimum. */
@@ -99,14 +94,12 @@ function floorOfMajor(version: string): DriverFloor | null {
   return driverFloors.find(({ major }) => major === Number.parseInt(version, 10)) ?? null;
 }
 
-interface DriverBranch {
+interface DriverBranch extends SourcedRow {
   readonly branch: number;
   /** null where drivers of the branch offer different versions. */
   readonly cuda: string | null;
   /** nvidia-smi prints a CUDA version from R410 on. */
   readonly printed: boolean;
-  readonly source: readonly SourceKey[];
-  readonly note?: string;
 }
 
 /** The CUDA version of each driver branch, for hosts that cannot be asked. */
@@ -122,12 +115,11 @@ export function cudaOfDriver(driver: string): string | null {
   return driverBranches.find((row) => row.branch === branch)?.cuda ?? null;
 }
 
-export interface SupportedTargets {
+export interface SupportedTargets extends SourcedRow {
   /** Targets as numbers, ascending: 103 is `sm_103`. */
   readonly sm: readonly number[];
   /** Specific and family targets: `90a`, `120f`. */
   readonly specific: readonly string[];
-  readonly source: readonly SourceKey[];
 }
 
 /** A row for each minor, oldest first. */

@@ -42,7 +42,10 @@ export type HardwareKind = (typeof hardwareKinds)[number];
 export async function describeHardware(kind?: HardwareKind, name?: string): Promise<HardwareReport | null> {
   const kinds = kind === undefined ? hardwareKinds : [kind];
   const tables = (await Promise.all(kinds.map((each) => describers[each](name)))).flat();
-  return tables.length === 0 ? null : hardwareReport(tables);
+  if (tables.length === 0) return null;
+  const cited = new Set(tables.flatMap((table) => table.rows.flatMap((row) => row.source)));
+  const sources = Object.fromEntries([...cited].sort().map((key) => [key, hardwareSources[key]]));
+  return { schemaVersion: 1, tables, sources };
 }
 
 const describers = {
@@ -227,10 +230,4 @@ export interface HardwareReport {
   readonly tables: readonly ReportTable[];
   /** Only the sources that the rows cite, by key. */
   readonly sources: Readonly<Record<string, string>>;
-}
-
-function hardwareReport(tables: readonly ReportTable[]): HardwareReport {
-  const cited = new Set(tables.flatMap((table) => table.rows.flatMap((row) => row.source)));
-  const sources = Object.fromEntries([...cited].sort().map((key) => [key, hardwareSources[key]]));
-  return { schemaVersion: 1, tables, sources };
 }

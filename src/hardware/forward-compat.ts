@@ -4,8 +4,7 @@ import { cudaOfDriver } from "./cuda-toolkits.ts";
 import { parseCudaVersion } from "./driver-version.ts";
 import table from "./forward-compat.json" with { type: "json" };
 import type { GpuClass } from "./gpu-class.ts";
-import { readRows } from "./read-rows.ts";
-import type { SourceKey } from "./sources.ts";
+import { readRows, type SourcedRow } from "./read-rows.ts";
 
 export interface CompatPackage extends CompatRow {
   /** The branches that decide: see {@link findCompatPackage}. */
@@ -55,7 +54,7 @@ const compatClasses = {
   unknown: null,
 } as const satisfies Record<GpuClass, boolean | null>;
 
-interface CompatRow {
+interface CompatRow extends SourcedRow {
   readonly package: string;
   readonly cuda: string;
   /** A version of the libcuda inside, as seen in a released package: updates of the package carry newer ones. */
@@ -66,7 +65,6 @@ interface CompatRow {
   readonly enforced: readonly string[] | null;
   /** Branches in NVIDIA_REQUIRE_CUDA of NVIDIA's images of this version, all distributions together. */
   readonly images: readonly string[];
-  readonly source: readonly SourceKey[];
 }
 
 const compatRows = readRows<CompatRow>(table.packages);

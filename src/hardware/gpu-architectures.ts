@@ -2,10 +2,9 @@
 
 import { compareComputeCapability, type ComputeCapability, computeCapability } from "./compute-capability.ts";
 import table from "./gpu-architectures.json" with { type: "json" };
-import { readRows } from "./read-rows.ts";
-import type { SourceKey } from "./sources.ts";
+import { readRows, type SourcedRow } from "./read-rows.ts";
 
-interface ArchitectureRow {
+interface ArchitectureRow extends SourcedRow {
   readonly compute: string;
   readonly name: string;
   readonly platform: "desktop" | "tegra";
@@ -21,8 +20,6 @@ interface ArchitectureRow {
   readonly openModule: "required" | "supported" | "unsupported" | null;
   /** First toolkit of each specific target: `90a` → `12.0`. */
   readonly specific: Readonly<Record<string, string>>;
-  readonly source: readonly SourceKey[];
-  readonly note?: string;
 }
 
 export interface GpuArchitecture extends Omit<ArchitectureRow, "compute"> {

@@ -2,6 +2,8 @@
 
 export type GpuClass = "datacenter" | "workstation" | "geforce" | "tegra" | "unknown";
 
+export const gpuClasses: readonly GpuClass[] = ["datacenter", "workstation", "geforce", "tegra", "unknown"];
+
 /**
  * The class that a product name states; `unknown` for a name that states none (mining cards, NVS, engineering samples,
  * GB10). NVIDIA's brands decide: libcuda refuses forward compatibility for the brands GeForce and TITAN.

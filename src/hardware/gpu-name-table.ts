@@ -1,15 +1,13 @@
 /** GPU names without a PCI id: virtual GPUs, guests of streaming servers, chips that are not on PCI. */
 
 import table from "./gpu-names.json" with { type: "json" };
-import { readRows } from "./read-rows.ts";
-import type { SourceKey } from "./sources.ts";
+import { readRows, type SourcedRow } from "./read-rows.ts";
 
-export interface VirtualRow {
+export interface VirtualRow extends SourcedRow {
   readonly board: string;
   readonly compute: string;
   /** The text after the board's name and a dash: an optional MIG slice, the GB of memory, the series (Q, C, B, A). */
   readonly profiles: string;
-  readonly source: readonly SourceKey[];
 }
 
 /** A virtual GPU has the compute capability of the physical chip. Sorted by the first board. */
@@ -20,12 +18,10 @@ export const virtualRows: readonly VirtualRow[] = virtual
   .flatMap(({ boards, ...row }) => boards.map((board) => ({ board, ...row })))
   .sort((a, b) => (a.board.toLowerCase() < b.board.toLowerCase() ? -1 : 1));
 
-export interface NameRow {
+export interface NameRow extends SourcedRow {
   readonly name: string;
   /** Several if the name alone does not decide. */
   readonly compute: readonly string[];
-  readonly source: readonly SourceKey[];
-  readonly note?: string;
 }
 
 /** Sorted by the first name. */

@@ -4,10 +4,9 @@
  */
 
 import table from "./gpu-pci.json" with { type: "json" };
-import { readRows } from "./read-rows.ts";
-import type { SourceKey } from "./sources.ts";
+import { readRows, type SourcedRow } from "./read-rows.ts";
 
-export interface PciRow {
+export interface PciRow extends SourcedRow {
   readonly id: string;
   readonly compute: string;
   readonly chip: string;
@@ -16,7 +15,6 @@ export interface PciRow {
   readonly label?: string;
   /** The compute capability is not confirmed for this device, so no answer uses the row. */
   readonly unverified?: true;
-  readonly source: readonly SourceKey[];
 }
 
 /** Devices of NVIDIA (`10de`), sorted by their first id. */

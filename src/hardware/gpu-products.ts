@@ -1,6 +1,6 @@
 /** Finds compute capability and class of a GPU by its PCI id or name. */
 
-import { once } from "../io/collections.ts";
+import { groupBy, once } from "../io/collections.ts";
 import { classifyGpu, type GpuClass } from "./gpu-class.ts";
 import type { SourceKey } from "./sources.ts";
 
@@ -84,14 +84,8 @@ async function loadNames(): Promise<ReadonlyMap<string, readonly GpuProduct[]>> 
       compute.map((each) => ({ name, compute: each, chip: null, source })),
     ),
   ];
-  const found = new Map<string, GpuProduct[]>();
-  for (const product of all) {
-    const key = normalizeName(product.name);
-    const list = found.get(key) ?? [];
-    list.push({ ...product, class: classifyGpu(product.name) });
-    found.set(key, list);
-  }
-  return found;
+  const classified = all.map((product) => ({ ...product, class: classifyGpu(product.name) }));
+  return groupBy(classified, ({ name }) => normalizeName(name));
 }
 
 /** Drivers and pci.ids write `Tesla V100-SXM2-16GB` and `Tesla V100 SXM2 16GB` for one product. */

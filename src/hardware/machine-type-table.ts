@@ -4,11 +4,10 @@
  */
 
 import table from "./machine-types.json" with { type: "json" };
-import { readRows } from "./read-rows.ts";
-import type { SourceKey } from "./sources.ts";
+import { readRows, type SourcedRow } from "./read-rows.ts";
 
 /** A CPU as a kernel printed it. */
-export interface MachineCpuRow {
+export interface MachineCpuRow extends SourcedRow {
   /** The cloud and the model; ends in `-metal` without a hypervisor. */
   readonly key: string;
   /** A machine type on which it was read. */
@@ -21,10 +20,9 @@ export interface MachineCpuRow {
   readonly features: string;
   /** The features of some of them: kernels or sizes differ. */
   readonly sometimes: string;
-  readonly source: readonly SourceKey[];
 }
 
-export interface MachineTypeRow {
+export interface MachineTypeRow extends SourcedRow {
   readonly catalog: "aws" | "azure" | "gcp" | "nvidia";
   readonly name: string;
   readonly platform: "linux/amd64" | "linux/arm64";
@@ -43,7 +41,6 @@ export interface MachineTypeRow {
   /** null if the source has only the name. */
   readonly pci: string | null;
   readonly gpus: number;
-  readonly source: readonly SourceKey[];
 }
 
 export const machineCpuRows = readRows<MachineCpuRow>(table.cpus);

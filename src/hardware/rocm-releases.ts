@@ -1,12 +1,11 @@
 /** Releases of ROCm, and the GPU targets that their compilers have. */
 
 import { compareVersionTexts, minorOf } from "./driver-version.ts";
-import { readRows } from "./read-rows.ts";
+import { readRows, type SourcedRow } from "./read-rows.ts";
 import table from "./rocm-releases.json" with { type: "json" };
-import type { SourceKey } from "./sources.ts";
 
 /** A target, and the releases whose compiler has it. The releases between two known ones are unknown. */
-export interface RocmTarget {
+export interface RocmTarget extends SourcedRow {
   /** The target's name without features. */
   readonly name: string;
   /** The oldest release that is known to compile it. */
@@ -15,8 +14,6 @@ export interface RocmTarget {
   readonly lacking: string | null;
   /** The oldest release that is known not to compile it any more; null if no source tells. */
   readonly dropped: string | null;
-  readonly source: readonly SourceKey[];
-  readonly note?: string;
 }
 
 /** Sorted by name. */

@@ -17,15 +17,8 @@ import type { CpuFacts, HostFacts, VendorFacts } from "./facts.ts";
 import type { NamedHost } from "./read-hosts.ts";
 import { unknownAmdGpu, unknownGpu, unknownHost, unknownNvidia } from "./no-facts.ts";
 
-export interface CatalogRequest {
-  /** `aws`, `azure`, `gcp`, `nvidia`: every type of them. */
-  readonly catalogs: readonly string[];
-  /** Names of types: `p5.48xlarge`. */
-  readonly types: readonly string[];
-}
-
 /**
- * Makes one host for each machine type, named after it. The CPU features were captured on the type itself, or, if `sources` says so, on a
+ * Makes one host for each machine type of the catalogs, and for each named one. It bears the type's name. The CPU features were captured on the type itself, or, if `sources` says so, on a
  * type with a CPU of the same kind. `problems` names the features that nobody has captured. The driver is unknown.
  *
  * Throws `USAGE` for an unknown catalog or type.
@@ -33,7 +26,10 @@ export interface CatalogRequest {
  * @example
  * await catalogHosts({ catalogs: [], types: ["p5.48xlarge"] });
  */
-export async function catalogHosts({ catalogs, types }: CatalogRequest): Promise<readonly NamedHost[]> {
+export async function catalogHosts({
+  catalogs,
+  types,
+}: Readonly<Record<"catalogs" | "types", readonly string[]>>): Promise<readonly NamedHost[]> {
   const wanted = new Set(catalogs.map(checkCatalog));
   const known = await machineTypes();
   const named = new Set(types.map((name) => findType(name, known)));

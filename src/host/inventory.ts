@@ -1,4 +1,4 @@
-/** Reads the inventory of a machine without `/proc` from `systeminformation`. */
+/** Reads the inventory of a machine without `/proc` from `systeminformation`. The program's cached code imports no package, so this is a file of its own. */
 
 import type { Inventory } from "./host-io.ts";
 

@@ -42,7 +42,7 @@ function readText(path: string, limit?: number): string | null | Denied {
   try {
     return limit === undefined ? readFileSync(path, "utf8") : readStart(path, limit);
   } catch (error) {
-    return isErrno(error, "EACCES") || isErrno(error, "EPERM") ? denied : null;
+    return isErrno(error, "EACCES", "EPERM") ? denied : null;
   }
 }
 

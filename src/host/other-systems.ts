@@ -2,10 +2,10 @@
 
 import { cpuLevel } from "../hardware/cpu-levels.ts";
 import { kernelNumber } from "./fact-grammar.ts";
-import { factsSchemaVersion, type HostFacts } from "./facts.ts";
+import type { HostFacts } from "./facts.ts";
 import type { HostIo } from "./host-io.ts";
 import { unreadable } from "./host-problems.ts";
-import { knownSources } from "./no-facts.ts";
+import { knownSources, unknownHost } from "./no-facts.ts";
 import { foreignNvidia } from "./nvidia/foreign-nvidia.ts";
 
 const systems: Readonly<Record<string, string>> = { win32: "windows", sunos: "solaris" };
@@ -18,8 +18,7 @@ export async function probeOtherSystem(io: HostIo, architecture: string): Promis
   const features = inventory === null ? null : linuxFlags(inventory.flags, architecture);
   const gpus = inventory === null ? null : foreignNvidia(io, inventory);
   return {
-    schemaVersion: factsSchemaVersion,
-    platform: `${systems[io.platform] ?? io.platform}/${architecture}`,
+    ...unknownHost(`${systems[io.platform] ?? io.platform}/${architecture}`),
     kernel: kernelNumber(inventory?.kernel ?? ""),
     cpu: {
       vendor: inventory?.vendor ?? null,
@@ -28,7 +27,6 @@ export async function probeOtherSystem(io: HostIo, architecture: string): Promis
       level: features === null ? null : cpuLevel(architecture, features),
     },
     nvidia: gpus?.facts,
-    runtime: { nvidia: null },
     problems: [
       ...(inventory === null
         ? [unreadable("the system", "gives no inventory: systeminformation failed")]

@@ -4,6 +4,7 @@ import { ImgmatchError, type Place } from "../errors.ts";
 import { type ProblemCode, problemCodes } from "../problem-codes.ts";
 import { cpuLevel } from "../hardware/cpu-levels.ts";
 import { findMarch, type March, marchPlatform, suggestMarch } from "../hardware/cpu-marches.ts";
+import { gpuClasses } from "../hardware/gpu-class.ts";
 import {
   anyObject,
   anyText,
@@ -133,7 +134,7 @@ const gpu: Check<GpuFacts> = exactly({
   pci: optional(fact("pci")),
   bus: optional(fact("bus")),
   memoryMiB: number,
-  class: optional(oneOf("datacenter", "workstation", "geforce", "tegra", "unknown"), "unknown"),
+  class: optional(oneOf(...gpuClasses), "unknown"),
   integrated: optional(truth),
   fabric: ifGiven(oneOf(...fabricStates)),
   computeMode: ifGiven(oneOf(...computeModes)),

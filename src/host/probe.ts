@@ -88,11 +88,9 @@ async function readFacts(
 }
 
 /** The flag that names another host than this machine; null if none does. */
-export function otherHost({ host, hostType }: Pick<HostChoice, "host" | "hostType">): OtherHost | null {
+export function otherHost({ host, hostType }: Pick<HostChoice, "host" | "hostType">) {
   return host !== undefined ? "--host" : hostType !== undefined ? "--host-type" : null;
 }
-
-type OtherHost = "--host" | "--host-type";
 
 async function readOther({ host, hostType }: HostChoice, readStdin: World["readStdin"]): Promise<NamedHost> {
   if (hostType !== undefined) {

@@ -1,6 +1,6 @@
 /** Reads the facts of many hosts from one text, as ssh, Slurm, Ansible and kubectl gather them. */
 
-import { ImgmatchError, type Problem } from "../errors.ts";
+import { ImgmatchError, type Problem, throwProblems } from "../errors.ts";
 import { isRecord } from "../io/json.ts";
 import { splitJson } from "../io/json-values.ts";
 import { inputLimits, requireSize } from "../io/limits.ts";
@@ -82,8 +82,7 @@ export async function readHosts(text: string, file: string): Promise<readonly Na
   }
   if (hosts.length + problems.length === 0)
     problems.push(...refuse("there is no host in it", { file, line: 1 }).problems);
-  const [first, ...rest] = problems.slice(0, mostProblems);
-  if (first !== undefined) throw new ImgmatchError([first, ...rest]);
+  throwProblems(problems.slice(0, mostProblems));
   return hosts;
 }
 

@@ -11,6 +11,25 @@ export type Start =
   /** The library ended its process, or did not answer in time. */
   | { readonly call: string; readonly code: "ended" | "late" };
 
+/** An error code that is about the host, as the runtime's header has it. */
+export interface Failure {
+  readonly name: string;
+  readonly meaning: string;
+}
+
+/** What a failed start says, with the row of its code; null for a code of no row. */
+export function failureOf<Row extends Failure>(
+  { call, code }: Exclude<Start, { readonly devices: number }>,
+  failures: Readonly<Record<number, Row>>,
+): { readonly message: string; readonly row: Row | null } | null {
+  if (typeof code === "string")
+    return { message: `${call} ${code === "late" ? "gives no answer" : "ends its process"}`, row: null };
+  const row = failures[code];
+  return row === undefined
+    ? null
+    : { message: `${call} fails with ${code} ${row.name}: ${row.meaning}`, row };
+}
+
 /** A vendor's runtime: the functions that start the runtime, and the meaning of failures. */
 export interface StartTable {
   /** `CUDA` */

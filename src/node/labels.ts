@@ -8,7 +8,7 @@ import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";
 import { refuseTrustWithoutRegistry } from "../trust/asks-trust.ts";
 import type { LabelChanges } from "./launch/labels/image-labels.ts";
-import { type NodeLabels, nodeLabels } from "./launch/labels/node-labels.ts";
+import { type NodeLabels, nodeLabels, presentLabels } from "./launch/labels/node-labels.ts";
 import { type QuestionOptions, readFleetQuestion, readQuestion } from "./question.ts";
 
 export interface LabelsOptions extends Omit<QuestionOptions, "reference" | "local" | "explain">, Watching {
@@ -72,7 +72,7 @@ async function labelsIn(options: LabelsOptions, world: World): Promise<NodeLabel
     return answer(host, nodeLabels(host));
   }
   const { lock, host, options: choice } = await readQuestion(options, world, probeNode);
-  const { createLabeller, presentLabels } = await import("./launch/labels/image-labels.ts");
+  const { createLabeller } = await import("./launch/labels/image-labels.ts");
   const { labels, resolution } = createLabeller(lock, { ...choice, gpus: options.gpus })(host);
   note(world, unaskedLines(resolution));
   if (resolution.match === null) note(world, ["no image of the lock fits this node: it advertises none"]);

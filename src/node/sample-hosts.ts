@@ -9,8 +9,6 @@ import type { HostView } from "../resolve/host-view.ts";
 import { checkGpuCode } from "../resolve/rules/nvidia/gpu-code.ts";
 import { type CodeFit, isMisfit } from "../resolve/verdict.ts";
 
-export const scales = ["linux", "wsl", "l4t"] as const satisfies readonly NvidiaView["scale"][];
-
 /** Every state of a host's container runtime; null is unknown. */
 export const runtimes = ["cdi", "legacy", "none", null] as const satisfies readonly HostView["runtime"][];
 

@@ -95,11 +95,8 @@ export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
     // Without its GPU side it would read as the requirement of a CPU image.
     const requires = undecidedGpus.length > 0 ? null : found.requires;
     const answer = { ...found, requires, unknown };
-    if (lacking !== null)
-      return { ...answer, fits: false, reasons: [...found.reasons, lacking], tier: null, by: [], fit: null };
-    return found.fits && unknown.length > 0
-      ? { ...answer, fits: null, tier: null, by: [], fit: null }
-      : answer;
+    if (lacking !== null) return { ...answer, ...unfit, fits: false, reasons: [...found.reasons, lacking] };
+    return found.fits && unknown.length > 0 ? { ...answer, ...unfit, fits: null } : answer;
   }
   if (image.requires === null) return withoutLabel(image, view, undecided);
   const parsed = parseRequirement(image.requires);
@@ -111,6 +108,9 @@ export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
   const { requires } = parsed;
   return judged({ platform: image.platform, requires, axes: {}, digest: noDigest }, view, null);
 }
+
+/** Nothing runs of an image that is not known to fit. */
+const unfit = { tier: null, by: [], fit: null } as const;
 
 /** The image as if it needed only what is proved. */
 function without(image: ImageToFit, unproved: readonly CompiledFor[]): ImageToFit {
@@ -165,7 +165,7 @@ function judged(image: ImageToFit, view: HostView, measured: string | null): Ima
       ...rest,
       requires: image.requires,
       unknown,
-      ...(rest.fits === true ? { fits: null, tier: null, by: [], fit: null } : {}),
+      ...(rest.fits === true ? { ...unfit, fits: null } : {}),
     };
   }
   const requires = neededRequirement(image);
@@ -174,15 +174,7 @@ function judged(image: ImageToFit, view: HostView, measured: string | null): Ima
   const verdict = checkFitBy(askNow, image, view, options);
   const known = { unknown: [], requires, measured };
   if (!verdict.ok)
-    return {
-      ...known,
-      fits: false,
-      reasons: findMisfits(image, view, options),
-      tier: null,
-      code: [],
-      by: [],
-      fit: null,
-    };
+    return { ...known, ...unfit, fits: false, reasons: findMisfits(image, view, options), code: [] };
   const { tier, code, as } = verdict;
   const chosen = as === undefined ? [] : chosenNames(as);
   return { ...known, fits: true, reasons: [], tier, code, by: chosen, fit: verdict };
@@ -201,17 +193,8 @@ function withoutLabel(image: DescribedImage, view: HostView, first: readonly str
     "the oldest kernel they run on",
     ...cuda.unknown,
   ];
-  return {
-    fits: reasons.length > 0 ? false : null,
-    reasons,
-    unknown,
-    requires: null,
-    measured: null,
-    tier: null,
-    code: [],
-    by: [],
-    fit: null,
-  };
+  const fits = reasons.length > 0 ? false : null;
+  return { ...unfit, fits, reasons, unknown, requires: null, measured: null, code: [] };
 }
 
 /** Why code runs slower than the GPU's own would; null if every GPU runs its own. */

@@ -97,33 +97,22 @@ function readView(facts: HostFacts): HostView {
  * such states: those hosts have no usable GPUs.
  */
 const mayComeBack: ReadonlySet<HostProblem["code"]> = new Set([
-  // Kernel module and user-space library differ until the next reboot.
+  // Until the next reboot.
   "HOST_DRIVER_LIBRARY_MISMATCH",
-  // A GPU fell off the bus.
   "HOST_GPU_LOST",
-  // The driver answers with an error.
   "HOST_NVML_FAILED",
   // The kernel module stays loaded only if it found a card, so "No devices were found" is a card that failed to start.
-  // The driver is loaded and finds no device.
   "HOST_NO_DEVICES",
   // nvidia-smi is NVML too, and runs only if nothing else could answer.
-  // The driver hangs.
   "HOST_SMI_TIMEOUT",
-  // nvidia-smi ends with an error that it does not explain.
   "HOST_SMI_FAILED",
-  // MIG mode is on and no instance is there.
   "HOST_MIG_EMPTY",
-  // A GPU is not registered with its NVSwitch fabric.
   "HOST_FABRIC_NOT_READY",
-  // A container that was given CUDA has no /dev/nvidia-uvm.
   "HOST_NO_UVM",
-  // A GPU takes no work, by compute mode, a pending recovery, memory or confidential computing.
   "HOST_GPU_NOT_READY",
-  // The driver was asked to start CUDA, and fails.
   "HOST_CUDA_FAILED",
-  // The driver was asked to start HIP, and fails.
   "HOST_AMD_HIP_FAILED",
-  // The driver has a GPU that its compute driver does not list.
+  // The driver has it, and its compute driver does not list it.
   "HOST_AMD_GPU_SKIPPED",
 ]);
 

@@ -17,8 +17,13 @@ export function misfit(
   const found = { ok: false, code, message: printable(message) } as const;
   const counted = distance === undefined ? found : { ...found, distance };
   if (typeof fix === "function") return withCures(counted, fix);
-  const cures = typeof fix === "string" ? [{ text: fix, remedy: null }] : fix;
+  const cures = typeof fix === "string" ? [byHand(fix)] : fix;
   return { ...counted, fix: fixOf(cures), cures };
+}
+
+/** A cure that only a person can do. `adopted` is its text if others built the image. */
+export function byHand(text: string, adopted?: string): Cure {
+  return { text, remedy: null, ...(adopted === undefined ? {} : { adopted }) };
 }
 
 /** The same misfit with other cures. `work` is called when they are read for the first time. */

@@ -14,6 +14,7 @@ import {
 } from "../hardware/driver-version.ts";
 import type { GpuClass } from "../hardware/gpu-class.ts";
 import type { DriverScale, GpuFacts, HostFacts, NvidiaFacts } from "../host/facts.ts";
+import { unknownNvidia } from "../host/no-facts.ts";
 
 export interface NvidiaView {
   /** A driver drives the cards. */
@@ -110,7 +111,7 @@ export function viewNvidia(facts: HostFacts): NvidiaView | null {
 
 export function unknownNvidiaFacts({ nvidia }: HostFacts): readonly string[] {
   if (nvidia === undefined) return ["nvidia"];
-  const { unknown = [], driver, gpus } = nvidia ?? noNvidia;
+  const { unknown = [], driver, gpus } = nvidia ?? unknownNvidia;
   // Without a driver no image with GPU code runs, whatever the GPU is.
   const ofGpus =
     driver === null
@@ -118,8 +119,6 @@ export function unknownNvidiaFacts({ nvidia }: HostFacts): readonly string[] {
       : gpus.flatMap(({ compute }, at) => (compute === null ? [`gpus[${at}].compute`] : []));
   return [...unknown, ...ofGpus].map((fact) => `nvidia.${fact}`);
 }
-
-const noNvidia: Pick<NvidiaFacts, "driver" | "gpus" | "unknown"> = { driver: null, gpus: [] };
 
 function scaleOf({ driverScale, gpus }: NvidiaFacts): DriverScale {
   if (driverScale !== undefined) return driverScale;

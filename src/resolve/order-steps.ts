@@ -158,6 +158,15 @@ export function compareKeys(a: SortKey, b: SortKey): number {
   return 0;
 }
 
+/** Compares keys step by step. */
+export function compareAllKeys(a: readonly SortKey[], b: readonly SortKey[]): number {
+  for (const [index, key] of a.entries()) {
+    const difference = compareKeys(key, b[index] ?? []);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
 function worstKey(keys: readonly SortKey[]): SortKey | undefined {
   return keys.reduce<SortKey | undefined>(
     (worst, next) => (worst === undefined || compareKeys(next, worst) > 0 ? next : worst),

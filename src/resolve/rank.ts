@@ -2,7 +2,7 @@
 
 import { usageError } from "../errors.ts";
 import {
-  compareKeys,
+  compareAllKeys,
   keyOf,
   type Ordered,
   type OrderStep,
@@ -28,23 +28,14 @@ export function sortCandidates<Each extends Ordered>(
 ): readonly Each[] {
   return candidates
     .map((candidate) => ({ candidate, keys: order.map((step) => keyOf(step, candidate)) }))
-    .sort((a, b) => {
-      for (const [index, key] of a.keys.entries()) {
-        const difference = compareKeys(key, b.keys[index] ?? []);
-        if (difference !== 0) return difference;
-      }
-      return 0;
-    })
+    .sort((a, b) => compareAllKeys(a.keys, b.keys))
     .map(({ candidate }) => candidate);
 }
 
 /** Negative when `a` is the better one. */
 export function compareCandidates(order: readonly OrderStep[], a: Ordered, b: Ordered): number {
-  for (const step of order) {
-    const difference = compareKeys(keyOf(step, a), keyOf(step, b));
-    if (difference !== 0) return difference;
-  }
-  return 0;
+  const keysOf = (each: Ordered) => order.map((step) => keyOf(step, each));
+  return compareAllKeys(keysOf(a), keysOf(b));
 }
 
 /** The first step that put `winner` before `other`. */

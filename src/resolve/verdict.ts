@@ -1,6 +1,7 @@
 /** The answer for one image on one host, and for a whole lock. */
 
 import type { CudaVersion } from "../hardware/driver-version.ts";
+import { sum } from "../io/collections.ts";
 import type { LocalEngine } from "../lock/lock.ts";
 import type { Requirement } from "../lock/requirement.ts";
 import type { ImmutableReference } from "../oci/immutable-reference.ts";
@@ -35,11 +36,7 @@ export type ReasonCode = keyof typeof efforts;
 
 /** How far an image is from a host: first the effort, then the amount that is missing in the rules' own units. */
 export function effortOf(misfits: readonly Misfit[]): readonly [number, number] {
-  const total = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0);
-  return [
-    total(misfits.map(({ code }) => efforts[code])),
-    total(misfits.map(({ distance = 1 }) => distance)),
-  ];
+  return [sum(misfits.map(({ code }) => efforts[code])), sum(misfits.map(({ distance = 1 }) => distance))];
 }
 
 /** These reasons lie in the facts of the host and not in an image: nobody can say that no image fits. */

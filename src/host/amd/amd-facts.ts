@@ -2,15 +2,10 @@
 
 import { amdTarget, findAmdArchitecture } from "../../hardware/amd-architectures.ts";
 import { findAmdProduct, onlyName } from "../../hardware/amd-products.ts";
-import { isContainer, type RuntimeReading, readContainerRuntime } from "../container-runtime.ts";
+import { isContainer, readContainerRuntime } from "../container-runtime.ts";
 import { factGrammar } from "../fact-grammar.ts";
-import {
-  type AmdFacts,
-  type AmdGpuFacts,
-  computePartitions,
-  type FactsPart,
-  type HostProblem,
-} from "../facts.ts";
+import { type AmdFacts, type AmdGpuFacts, computePartitions, type HostProblem } from "../facts.ts";
+import type { SideQuestion, SideReading } from "../gpu-side.ts";
 import type { HostIo } from "../host-io.ts";
 import { gpuLabel } from "../host-problems.ts";
 import { type PciGpu, pciPath } from "../pci.ts";
@@ -19,42 +14,36 @@ import * as problem from "./amd-problems.ts";
 import { applyAmdVisibility } from "./amd-visible-devices.ts";
 import { type KfdGpu, kfdPath, mebibytes, readKfd, readPage } from "./kfd.ts";
 
-export interface AmdPart extends FactsPart<AmdFacts | null> {
-  readonly runtime: RuntimeReading | null;
-}
-
-export interface AmdOptions {
-  /** The value of `--gpus`, if the host has no GPUs of another vendor. */
-  readonly gpus: string | undefined;
-  /** True if a GPU of another vendor is there: then a missing GPU of a processor is no problem, nor is it in a container. */
-  readonly others: boolean;
-}
-
 const modulePath = "/sys/module/amdgpu";
 
-export function readAmd(io: HostIo, pci: readonly PciGpu[], options: AmdOptions): AmdPart {
+/** Beside GPUs of other vendors a missing GPU of a processor is no problem, nor is it in a container. `gpus` is the value of `--gpus`. */
+export function readAmd(
+  io: HostIo,
+  { pci, others }: Omit<SideQuestion, "ofNode">,
+  gpus: string | undefined,
+): Omit<SideReading<"amd">, "holds" | "select"> {
   // radeon drives cards before GCN, which have no ROCm.
   const cards = pci.filter(({ driver }) => driver !== "radeon");
   const kfd = readKfd(io);
   const isDriven = cards.some(({ driver }) => driver === "amdgpu");
   const loaded = isDriven || io.exists(modulePath) || kfd.gpus.length + kfd.masked > 0;
-  if (!loaded && cards.length === 0) return { facts: null, runtime: null, problems: [], sources: {} };
-  const gpus = kfd.gpus.map((gpu, index) => factsOf(io, gpu, { index, all: kfd.gpus }));
-  const reached = reach(io, gpus, kfd.masked);
+  if (!loaded && cards.length === 0) return { facts: null, runtime: {}, problems: [], sources: {} };
+  const found = kfd.gpus.map((gpu, index) => factsOf(io, gpu, { index, all: kfd.gpus }));
+  const reached = reach(io, found, kfd.masked);
   // ROCm numbers the GPUs that it can open.
   const listed = reached.gpus.map((gpu, index) => ({ ...gpu, index }));
-  const rest = kfd.masked > 0 ? [] : cards.filter((card) => !gpus.some(({ bus }) => bus === shortBus(card)));
+  const rest = kfd.masked > 0 ? [] : cards.filter((card) => !found.some(({ bus }) => bus === shortBus(card)));
   const undriven = loaded ? [] : rest.filter(({ driver }) => driver === null).map(undrivenGpu);
-  const visible = applyAmdVisibility(io, [...listed, ...undriven], options.gpus);
+  const visible = applyAmdVisibility(io, [...listed, ...undriven], gpus);
   const driver = readDriver(io);
   const runtime = readContainerRuntime(io, "amd");
-  const missed = gpus.length > 0 ? gpus : cards.map(undrivenGpu);
+  const missed = found.length > 0 ? found : cards.map(undrivenGpu);
   const container = isContainer(io);
   const ofProcessor = missed.length > 0 && missed.every(({ integrated }) => integrated === true);
-  const unmissed = ofProcessor && (options.others || container);
+  const unmissed = ofProcessor && (others || container);
   return {
     facts: { driver: driver.value, ...overrideOf(io), gpus: visible.gpus },
-    runtime,
+    runtime: { amd: runtime.way },
     problems: [
       ...(unmissed ? [] : [...reached.problems, ...unlisted(rest, container)]),
       // Without the driver the target stays unknown, and a card that is in no table may be too old for any code.

@@ -8,17 +8,14 @@ export async function readAmdSide(io: HostIo, { pci, others }: SideQuestion): Pr
   if (pci.length === 0 && !["/sys/class/kfd", "/sys/module/amdgpu"].some(io.exists)) {
     // WSL2 shows GPUs of AMD in another way.
     const facts = isWsl(io) ? undefined : null;
-    const none: SideReading<"amd"> = {
-      ...{ facts, runtime: {}, holds: false, problems: [], sources: {} },
-      select: () => none,
-    };
+    const nothing = { facts, runtime: {}, holds: false, problems: [], sources: {} };
+    const none: SideReading<"amd"> = { ...nothing, select: () => none };
     return none;
   }
   const { readAmd } = await import("./amd-facts.ts");
   const read = (gpus: string | undefined): SideReading<"amd"> => {
-    const { facts, runtime, problems, sources } = readAmd(io, pci, { gpus, others });
-    const way = runtime === null ? {} : { amd: runtime.way };
-    return { facts, runtime: way, holds: facts !== null, problems, sources, select: read };
+    const reading = readAmd(io, { pci, others }, gpus);
+    return { ...reading, holds: reading.facts !== null, select: read };
   };
   return read(undefined);
 }

@@ -19,33 +19,29 @@ export function applyAmdVisibility(
 ): Narrowing<AmdGpuFacts> {
   if (option !== undefined)
     return { gpus: narrowAmdGpus(gpus, option), problems: [], source: `--gpus ${option}` };
-  const rocr = narrowBy(gpus, variable(io, "ROCR_VISIBLE_DEVICES"), "ROCr");
+  const rocr = narrowBy(io, "ROCR_VISIBLE_DEVICES", gpus, "ROCr");
   // HIP ignores an empty value and then obeys NVIDIA's variable. ROCr reads it as "no GPU".
-  const named = ["HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"].map((name) => variable(io, name));
-  const hip = narrowBy(rocr.gpus, named.find((each) => each !== null && each.value !== "") ?? null, "HIP");
+  const named = ["HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"].find((name) => io.env[name]);
+  const hip = narrowBy(io, named, rocr.gpus, "HIP");
   const gpusInOrder = [...hip.gpus].sort((a, b) => a.index - b.index);
   return joinNarrowings(gpusInOrder, [rocr, hip]);
 }
 
-interface Variable {
-  readonly name: string;
-  readonly value: string;
-}
-
-function variable({ env }: HostIo, name: string): Variable | null {
-  const value = env[name];
-  return value === undefined ? null : { name, value };
-}
-
-function narrowBy(gpus: Gpus, set: Variable | null, reader: "HIP" | "ROCr"): Narrowing<AmdGpuFacts> {
+function narrowBy(
+  { env }: HostIo,
+  name: string | undefined,
+  gpus: Gpus,
+  reader: "HIP" | "ROCr",
+): Narrowing<AmdGpuFacts> {
+  const value = name === undefined ? undefined : env[name];
   // Without GPUs the variable hides nothing.
-  if (set === null || gpus.length === 0) return { gpus, problems: [], source: null };
-  const source = `${set.name}=${set.value}`;
+  if (value === undefined || gpus.length === 0) return { gpus, problems: [], source: null };
+  const source = `${name}=${value}`;
   // The usual way to hide every GPU.
-  if (set.value === "" || set.value.trim() === "-1") return { gpus: [], problems: [], source };
+  if (value === "" || value.trim() === "-1") return { gpus: [], problems: [], source };
   const find = reader === "HIP" ? findForHip : findForRocr;
   const { found, invalid } = readEntries<AmdGpuFacts>(
-    set.value,
+    value,
     (entry, before) => find(gpus, entry, before),
     true,
   );

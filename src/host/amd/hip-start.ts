@@ -1,7 +1,7 @@
 /** The start of HIP: the error codes of `hipInit` and `hipGetDeviceCount`. Source: ROCm/hip, include/hip/hip_runtime_api.h, `hipError_t`. */
 
-import type { HostFacts, HostProblem } from "../facts.ts";
-import type { Start, StartTable } from "../start-table.ts";
+import type { HostProblem } from "../facts.ts";
+import { type Failure, failureOf, type Start, type StartTable } from "../start-table.ts";
 import { readKfd } from "./kfd.ts";
 
 const versions = [7, 6, 5];
@@ -26,7 +26,7 @@ export const hipStart: StartTable = {
 };
 
 /** Other codes, such as that of a GPU whose target the library does not know, are about the library. */
-export const hipFailures: Readonly<Record<number, { readonly name: string; readonly meaning: string }>> = {
+export const hipFailures: Readonly<Record<number, Failure>> = {
   2: { name: "hipErrorOutOfMemory", meaning: "out of memory" },
   3: { name: "hipErrorNotInitialized", meaning: "the runtime does not start" },
   999: { name: "hipErrorUnknown", meaning: "unknown error" },
@@ -34,16 +34,9 @@ export const hipFailures: Readonly<Record<number, { readonly name: string; reado
 
 const cure = "see dmesg for amdgpu and kfd lines; reset the GPU (amd-smi reset -G) or reboot";
 
-function problemOf(start: Start, _facts: HostFacts): HostProblem | null {
+function problemOf(start: Start): HostProblem | null {
   // A library of another ROCm counts only the GPUs that it knows.
   if ("devices" in start) return null;
-  const fails = (what: string): HostProblem => ({
-    code: "HOST_AMD_HIP_FAILED",
-    message: `${start.call} ${what}`,
-    fix: cure,
-  });
-  if (typeof start.code === "string")
-    return fails(start.code === "late" ? "gives no answer" : "ends its process");
-  const known = hipFailures[start.code];
-  return known === undefined ? null : fails(`fails with ${start.code} ${known.name}: ${known.meaning}`);
+  const failed = failureOf(start, hipFailures);
+  return failed && { code: "HOST_AMD_HIP_FAILED", message: failed.message, fix: cure };
 }

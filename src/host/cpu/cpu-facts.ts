@@ -6,7 +6,7 @@ import { parseVersion, type VersionParts } from "../../hardware/driver-version.t
 import type { CpuFacts, FactsPart } from "../facts.ts";
 import { denied, type HostIo } from "../host-io.ts";
 import { unreadable } from "../host-problems.ts";
-import { type CpuInfo, parseCpuinfo } from "./cpuinfo.ts";
+import { type CpuInfo, noCpu, parseCpuinfo } from "./cpuinfo.ts";
 
 const path = "/proc/cpuinfo";
 
@@ -32,8 +32,6 @@ export function readCpu(
   const source = hidden.length === 0 ? path : `${path} + ${info.family === null ? "kernel" : "family/model"}`;
   return { facts: cpuFacts(info, features, architecture), problems: [], sources: { "cpu.features": source } };
 }
-
-const noCpu: CpuInfo = { vendor: null, model: null, features: null, family: null };
 
 function cpuFacts(info: CpuInfo, features: readonly string[] | null, architecture: string): CpuFacts {
   const level = features === null ? null : cpuLevel(architecture, features);

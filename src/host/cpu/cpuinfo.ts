@@ -9,11 +9,12 @@ export interface CpuInfo extends Pick<CpuFacts, "vendor" | "model" | "features">
   readonly family: { readonly family: number; readonly model: number } | null;
 }
 
-const nothing: CpuInfo = { vendor: null, model: null, features: null, family: null };
+/** A CPU of which nothing is known. */
+export const noCpu: CpuInfo = { vendor: null, model: null, features: null, family: null };
 
 /** Reads the text of `/proc/cpuinfo` as the given architecture prints it; a text of another architecture gives nulls. */
 export function parseCpuinfo(text: string, architecture: string): CpuInfo {
-  return readers.get(architecture)?.(fields(text)) ?? nothing;
+  return readers.get(architecture)?.(fields(text)) ?? noCpu;
 }
 
 const readers = new Map([
@@ -38,7 +39,7 @@ function fields(text: string): Fields {
 
 function x86(lines: Fields): CpuInfo {
   const features = common(lines.get("flags")?.map(words));
-  if (features === null) return nothing;
+  if (features === null) return noCpu;
   return {
     vendor: single(lines.get("vendor_id")),
     model: joined(lines.get("model name")),
@@ -57,7 +58,7 @@ function family(lines: Fields): CpuInfo["family"] {
 /** Kernels before 3.19 print `Features` once for all processors, later ones once each: the intersection serves both. */
 function arm64(lines: Fields): CpuInfo {
   const printed = common(lines.get("Features")?.map(words));
-  if (printed === null) return nothing;
+  if (printed === null) return noCpu;
   // On a CPU without SVE some kernels print sve2 and other extensions of SVE (guests on Apple's M4).
   const features = printed.includes("sve") ? printed : printed.filter((name) => !name.startsWith("sve"));
   const implementers = lines.get("CPU implementer") ?? [];
@@ -74,13 +75,10 @@ function arm64(lines: Fields): CpuInfo {
   };
 }
 
-interface Implementer {
-  readonly vendor: string;
-  readonly parts?: Readonly<Record<string, string>>;
-}
-
 /** `CPU implementer` → the implementer's name, and the names of cores by `CPU part`. */
-const armImplementers: Readonly<Record<string, Implementer>> = armParts.implementers;
+const armImplementers: Readonly<
+  Record<string, { readonly vendor: string; readonly parts?: Readonly<Record<string, string>> }>
+> = armParts.implementers;
 
 function rowOf<T>(table: Readonly<Record<string, T>>, printed: string): T | undefined {
   const key = printed.toLowerCase();
@@ -90,7 +88,7 @@ function rowOf<T>(table: Readonly<Record<string, T>>, printed: string): T | unde
 /** `cpu : POWER9, altivec supported`: no list of features, so the generations stand for them. */
 function power(lines: Fields): CpuInfo {
   const cpus = lines.get("cpu");
-  if (cpus === undefined) return nothing;
+  if (cpus === undefined) return noCpu;
   const features = common(cpus.map(powerFeatures));
   return { vendor: "IBM", model: joined(cpus.map(powerModel)), features, family: null };
 }
@@ -113,7 +111,7 @@ function powerModel(cpu: string): string {
 /** `rv64imafdc_zicsr_zba`: single letters, then names joined by `_` (RISC-V ISA manual, naming conventions). */
 function riscv(lines: Fields): CpuInfo {
   const features = common(lines.get("isa")?.map(riscvExtensions));
-  if (features === null) return nothing;
+  if (features === null) return noCpu;
   return {
     vendor: single(lines.get("mvendorid")),
     model: joined(lines.get("uarch")),

@@ -7,8 +7,15 @@ import { findAmdProduct, onlyName } from "../../hardware/amd-products.ts";
 import { factGrammar } from "../fact-grammar.ts";
 import { type AmdFacts, type AmdGpuFacts, computePartitions, openGpuFacts } from "../facts.ts";
 import { unknownAmdGpu } from "../no-facts.ts";
-import { gpuCount, type KubernetesNode, type Labels, labelsDevice, mostGpus } from "./cluster-objects.ts";
-import type { GpuReport } from "./join-sources.ts";
+import {
+  gpuCount,
+  type KubernetesNode,
+  type Labels,
+  labelsBelow,
+  labelsDevice,
+  mostGpus,
+} from "./cluster-objects.ts";
+import { type GpuReport, uncounted } from "./join-sources.ts";
 
 export function amdFromLabels(node: KubernetesNode): GpuReport<AmdFacts> {
   const { labels, amdCapacity } = node;
@@ -32,12 +39,11 @@ export function amdFromLabels(node: KubernetesNode): GpuReport<AmdFacts> {
 function withoutLabeller(labels: Labels, capacity: number | null): GpuReport<AmdFacts> {
   const onBus = labelsDevice(labels, /^(?:pci-(?:(?:03|0b|12)\d\d_)?1002\.|amd-v?gpu$)/);
   if (onBus || (capacity ?? 0) > 0)
-    return {
-      facts: { driver: null, gpus: [], unknown: openGpuFacts },
-      counted: false,
-      unproved: ["an AMD GPU is there and no label names its device: is AMD's node labeller running?"],
-    };
-  return { facts: onBus === null ? undefined : null, counted: false, unproved: [] };
+    return uncounted(
+      { driver: null, gpus: [], unknown: openGpuFacts },
+      "an AMD GPU is there and no label names its device: is AMD's node labeller running?",
+    );
+  return uncounted<AmdFacts>(onBus === null ? undefined : null);
 }
 
 /** Device id (`74a1`) → number of GPUs; null if no label tells it. */
@@ -46,8 +52,7 @@ function deviceIds(labels: Labels): ReadonlyMap<string, number | null> {
   const only = labels[now];
   if (isId(only)) return new Map([[only, gpuCount(labels[`${before}.${only}`]) || null]]);
   for (const prefix of [now, before]) {
-    const counted = Object.entries(labels).flatMap(([key, value]) => {
-      const id = key.startsWith(`${prefix}.`) ? key.slice(prefix.length + 1) : undefined;
+    const counted = labelsBelow(labels, `${prefix}.`).flatMap(([id, value]) => {
       const count = gpuCount(value);
       return isId(id) && count ? [[id, count] as const] : [];
     });

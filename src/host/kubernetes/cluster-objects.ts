@@ -168,12 +168,16 @@ export function gpuCount(text: string | undefined): number | null {
 
 /** True if Node Feature Discovery labels a PCI device of this pattern; null if it labels none at all. */
 export function labelsDevice(labels: Labels, device: RegExp): boolean | null {
-  const prefix = "feature.node.kubernetes.io/";
-  const features = Object.entries(labels).flatMap(([key, value]) =>
-    key.startsWith(prefix) ? [{ name: key.slice(prefix.length), value }] : [],
+  const features = labelsBelow(labels, "feature.node.kubernetes.io/");
+  if (features.some(([name, value]) => value === "true" && device.test(name))) return true;
+  return features.some(([name]) => name.startsWith("pci-")) ? false : null;
+}
+
+/** The labels whose keys begin so, without that beginning. */
+export function labelsBelow(labels: Labels, start: string): readonly (readonly [string, string])[] {
+  return Object.entries(labels).flatMap(([key, value]) =>
+    key.startsWith(start) ? [[key.slice(start.length), value] as const] : [],
   );
-  if (features.some(({ name, value }) => value === "true" && device.test(name))) return true;
-  return features.some(({ name }) => name.startsWith("pci-")) ? false : null;
 }
 
 /** `["registry.example.com/vision@sha256:…", "registry.example.com/vision:1.4.0"]`: names of one image, by digest and by tag. */
@@ -190,11 +194,7 @@ export const ownPrefix = "imgmatch.dev/";
 
 /** imgmatch's labels of a node, without their prefix. */
 export function ownLabels(labels: Labels): Labels {
-  return Object.fromEntries(
-    Object.entries(labels).flatMap(([key, value]) =>
-      key.startsWith(ownPrefix) ? [[key.slice(ownPrefix.length), value]] : [],
-    ),
-  );
+  return Object.fromEntries(labelsBelow(labels, ownPrefix));
 }
 
 /** The annotation with the whole facts, as `imgmatch probe --json` prints them. */

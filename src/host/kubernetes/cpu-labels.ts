@@ -5,7 +5,7 @@ import { findMarch, type March, neededFeatures } from "../../hardware/cpu-marche
 import { marchesOfModel } from "../../hardware/cpu-models.ts";
 import { powerGenerations } from "../cpu/cpuinfo.ts";
 import type { CpuFacts } from "../facts.ts";
-import { isNumber, type Labels } from "./cluster-objects.ts";
+import { isNumber, type Labels, labelsBelow } from "./cluster-objects.ts";
 import {
   alwaysLabelled,
   blockedByDefault,
@@ -22,18 +22,16 @@ export interface LabelledCpu {
 
 const prefix = "feature.node.kubernetes.io/cpu-";
 
-export interface MoreCpu {
-  /** True if the labels include those that the default configuration of Node Feature Discovery leaves out. */
-  readonly all?: boolean;
-  /** Linux names that another source proves. */
-  readonly features?: readonly string[];
-}
-
-/** @param architecture in OCI words */
+/**
+ * Besides labels, other sources may prove `features` (Linux names). With `all` the labels include those that the default configuration of Node
+ * Feature Discovery leaves out.
+ *
+ * @param architecture in OCI words
+ */
 export function cpuFromLabels(
   labels: Labels,
   architecture: string,
-  { all = false, features: others = [] }: MoreCpu = {},
+  { all, features: others }: { readonly all: boolean; readonly features: readonly string[] },
 ): LabelledCpu {
   const names = labelledNames(labels);
   const identity = identify(labels);
@@ -77,10 +75,7 @@ export function cpuFromLabels(
 
 /** `AVX2` of `feature.node.kubernetes.io/cpu-cpuid.AVX2=true`. */
 function labelledNames(labels: Labels): readonly string[] {
-  const start = `${prefix}cpuid.`;
-  return Object.entries(labels)
-    .filter(([key, value]) => key.startsWith(start) && value === "true")
-    .map(([key]) => key.slice(start.length));
+  return labelsBelow(labels, `${prefix}cpuid.`).flatMap(([name, value]) => (value === "true" ? name : []));
 }
 
 interface Identity {

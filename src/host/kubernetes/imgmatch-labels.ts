@@ -6,16 +6,20 @@ import { containerGpus, type HostFacts, type NvidiaFacts } from "../facts.ts";
 import { completeFacts, gpuOfProduct } from "../nvidia/complete-gpus.ts";
 import { checkHostFacts } from "../parse-facts.ts";
 import { unknownGpu, unknownNvidia } from "../no-facts.ts";
-import { factsAnnotation, gpuCount, type Labels, mostGpus, ownPrefix } from "./cluster-objects.ts";
+import {
+  factsAnnotation,
+  gpuCount,
+  type Labels,
+  labelsBelow,
+  mostGpus,
+  ownLabels,
+  ownPrefix,
+} from "./cluster-objects.ts";
 
-export interface Annotated {
-  readonly facts: HostFacts | null;
-  /** The reason why the annotation cannot be read. */
-  readonly mistake: string | null;
-}
-
-/** A mistake in the annotation is a value and no error, because other nodes must still be read. */
-export async function readAnnotation(annotation: string | null): Promise<Annotated> {
+/** `mistake` is the reason why the annotation cannot be read: a value and no error, because other nodes must still be read. */
+export async function readAnnotation(
+  annotation: string | null,
+): Promise<{ readonly facts: HostFacts | null; readonly mistake: string | null }> {
   if (annotation === null) return { facts: null, mistake: null };
   const json = readJson(annotation);
   if (!json.ok) return { facts: null, mistake: `no JSON: ${json.reason}` };
@@ -38,31 +42,27 @@ export interface OwnLabels {
 
 /** null for a node without them. A fact without a label is unknown, as with other labels. */
 export async function readOwnLabels(labels: Labels): Promise<OwnLabels | null> {
-  const own = (key: string) => labels[`${ownPrefix}${key}`];
-  if (own("vocabulary") === undefined) return null;
-  const closed = own("broken") === "true" || own("gpu.unknown") === "true";
+  const own = ownLabels(labels);
+  if (own.vocabulary === undefined) return null;
+  const closed = own.broken === "true" || own["gpu.unknown"] === "true";
   return {
-    features: keysBelow(labels, "cpu.")
-      .filter(([, value]) => value === "true")
-      .map(([name]) => name),
-    runtime: containerGpus.find((each) => each === own("runtime")) ?? null,
-    nvidia: closed ? undefined : await nvidiaOf(labels),
-    unproved: own("broken") === "true" ? [`${ownPrefix}broken says that its GPUs do not work`] : [],
+    features: labelsBelow(own, "cpu.").flatMap(([name, value]) => (value === "true" ? name : [])),
+    runtime: containerGpus.find((each) => each === own.runtime) ?? null,
+    nvidia: closed ? undefined : await nvidiaOf(own),
+    unproved: own.broken === "true" ? [`${ownPrefix}broken says that its GPUs do not work`] : [],
   };
 }
 
-async function nvidiaOf(labels: Labels): Promise<NvidiaFacts | null> {
-  const own = (key: string) => labels[`${ownPrefix}${key}`];
-  const driver = own("driver") ?? null;
-  const computes = keysBelow(labels, "gpu.compute.").flatMap(([compute, count]) =>
+async function nvidiaOf(own: Labels): Promise<NvidiaFacts | null> {
+  const { driver = null, cuda = null, "driver-scale": scale, "gpu.product": name = null } = own;
+  const computes = labelsBelow(own, "gpu.compute.").flatMap(([compute, count]) =>
     Array.from({ length: gpuCount(count) ?? 0 }, () => compute),
   );
   if (driver === null && computes.length === 0) return null;
-  const product = await gpuOfProduct(null, own("gpu.product")?.replaceAll("-", " ") ?? null);
-  const scale = own("driver-scale");
+  const product = await gpuOfProduct(null, name?.replaceAll("-", " ") ?? null);
   return {
     ...unknownNvidia,
-    ...{ driver, cuda: own("cuda") ?? null },
+    ...{ driver, cuda },
     ...(scale === "wsl" || scale === "l4t" ? { driverScale: scale } : {}),
     gpus: computes
       .slice(0, mostGpus)
@@ -72,11 +72,4 @@ async function nvidiaOf(labels: Labels): Promise<NvidiaFacts | null> {
           : { ...unknownGpu(index), compute: compute === "unknown" ? null : compute },
       ),
   };
-}
-
-function keysBelow(labels: Labels, start: string): readonly (readonly [string, string])[] {
-  const prefix = `${ownPrefix}${start}`;
-  return Object.entries(labels).flatMap(([key, value]) =>
-    key.startsWith(prefix) ? [[key.slice(prefix.length), value] as const] : [],
-  );
 }

@@ -3,6 +3,7 @@
 import { parseVersion } from "../../hardware/driver-version.ts";
 import { type GpuVendor, vendorNames } from "../../lock/requirement.ts";
 import {
+  type HostFacts,
   type HostProblem,
   type NvidiaFacts,
   type OpenGpuFact,
@@ -22,6 +23,14 @@ export interface GpuReport<Facts> {
   readonly unproved: readonly string[];
 }
 
+/** A report of the kinds of GPUs alone. */
+export function uncounted<Facts>(
+  facts: GpuReport<Facts>["facts"],
+  ...unproved: readonly string[]
+): GpuReport<Facts> {
+  return { facts, counted: false, unproved };
+}
+
 export interface NamedReport<Facts> extends GpuReport<Facts> {
   /** For people, in the plural: `ResourceSlices`. */
   readonly source: string;
@@ -32,8 +41,7 @@ export interface NamedReport<Facts> extends GpuReport<Facts> {
 
 export interface Joined<Facts> extends Omit<GpuReport<Facts>, "counted"> {
   readonly problems: readonly HostProblem[];
-  /** Fact (`driver`) → its source. */
-  readonly sources: Readonly<Partial<Record<OpenGpuFact, string>>>;
+  readonly sources: HostFacts["sources"];
 }
 
 interface Side<Facts> {
@@ -83,7 +91,7 @@ export function joinReports<Vendor extends GpuVendor>(
     unproved: isIncomplete ? unproved : used,
     problems,
     sources: Object.fromEntries(
-      openGpuFacts.flatMap((fact) => (from[fact] === null ? [] : [[fact, from[fact].source]])),
+      openGpuFacts.flatMap((fact) => (from[fact] === null ? [] : [[`${vendor}.${fact}`, from[fact].source]])),
     ),
   };
 }

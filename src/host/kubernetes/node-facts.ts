@@ -1,14 +1,8 @@
 /** Reads host facts from a Kubernetes node: labels, ResourceSlices, NodeFeature objects, imgmatch's annotation. */
 
 import { kernelNumber, withinGrammar } from "../fact-grammar.ts";
-import {
-  type AmdFacts,
-  factsSchemaVersion,
-  type HostFacts,
-  type HostProblem,
-  type NvidiaFacts,
-  type VendorFacts,
-} from "../facts.ts";
+import { factsSchemaVersion, type HostFacts, type HostProblem, type VendorFacts } from "../facts.ts";
+import { sideOfFacts } from "../gpu-side.ts";
 import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
 import { labelsOpen, sourcesDisagree } from "../host-problems.ts";
 import { amdFromLabels } from "./amd-labels.ts";
@@ -17,9 +11,9 @@ import { cpuFromLabels } from "./cpu-labels.ts";
 import { blockedByDefault } from "./cpuid-labels.ts";
 import { type OwnLabels, readAnnotation, readOwnLabels } from "./imgmatch-labels.ts";
 import { withBrokenStates } from "../nvidia/broken-states.ts";
-import { type Joined, joinReports, type NamedReport } from "./join-sources.ts";
+import { type GpuReport, joinReports, type NamedReport, uncounted } from "./join-sources.ts";
 import { isMigInvalid, nvidiaFromLabels, nvidiaFromPci } from "./nvidia-labels.ts";
-import { slicedNode } from "./resource-slices.ts";
+import { type SlicedNode, slicedNode } from "./resource-slices.ts";
 import { amdFromPci, amdFromSlices } from "./amd-slices.ts";
 import { nvidiaFromSlices } from "./nvidia-slices.ts";
 
@@ -62,7 +56,7 @@ export async function factsOfNode(node: KubernetesNode): Promise<HostFacts> {
         facts == null ? [] : sides[vendor].neverLabelled.map((what) => labelsOpen(what, probeFix)),
       ),
     ],
-    sources: Object.assign({}, host.sources, ...found.map(sourcesOf)),
+    sources: Object.assign({}, host.sources, ...found.map(({ sources }) => sources)),
   });
 }
 
@@ -74,10 +68,8 @@ function hostOf({ labels, info, features }: KubernetesNode, own: OwnLabels | nul
   const system =
     word(info.system ?? labels["kubernetes.io/os"] ?? labels["beta.kubernetes.io/os"]) ?? "linux";
   const kernel = info.kernel ?? labels["feature.node.kubernetes.io/kernel-version.full"] ?? "";
-  const cpu = cpuFromLabels(labels, architecture ?? "unknown", {
-    all: features?.cpuid ?? false,
-    features: own?.features ?? [],
-  });
+  const more = { all: features?.cpuid ?? false, features: own?.features ?? [] };
+  const cpu = cpuFromLabels(labels, architecture ?? "unknown", more);
   return {
     schemaVersion: factsSchemaVersion,
     platform: `${system}/${architecture ?? "unknown"}`,
@@ -92,69 +84,38 @@ function hostOf({ labels, info, features }: KubernetesNode, own: OwnLabels | nul
   };
 }
 
-const slices = { source: "ResourceSlices" };
-const annotation = { source: `the annotation ${factsAnnotation}` };
-const ownLabels = { source: "imgmatch's labels" };
-const nodeLabels = { source: "node labels" };
-const nodeFeatures = { source: "NodeFeature objects" };
+const annotation = `the annotation ${factsAnnotation}`;
 
-async function nvidiaSources(
-  node: KubernetesNode,
-  exact: HostFacts | null,
-  own: OwnLabels | null,
-): Promise<readonly NamedReport<NvidiaFacts>[]> {
-  const sliced = slicedNode(node.slices, "gpu.nvidia.com");
-  return [
-    { ...annotation, facts: exact?.nvidia, exact: true, counted: true, unproved: [] },
-    ...(sliced === null ? [] : [{ ...slices, ...(await nvidiaFromSlices(sliced)) }]),
-    { ...ownLabels, facts: own?.nvidia, labelled: true, counted: true, unproved: own?.unproved ?? [] },
-    { ...nodeLabels, ...(await nvidiaFromLabels(node)), labelled: true },
-    // Not counted: a virtual function is a PCI device like its card.
-    {
-      ...nodeFeatures,
-      // The PCI bus shows cards, and no card in that state is one for CUDA.
-      facts: isMigInvalid(node.labels) ? undefined : await nvidiaFromPci(node.features?.gpus),
-      labelled: true,
-      counted: false,
-      unproved: [],
-    },
-  ];
+type Awaitable<T> = T | Promise<T>;
+
+/** A vendor's side of a node: its readers, the cure for what is open, and what no label tells. */
+interface NodeSide<Facts> {
+  readonly slices: (node: SlicedNode) => Awaitable<GpuReport<Facts>>;
+  /** imgmatch's labels. */
+  readonly own: (labels: OwnLabels | null) => Omit<GpuReport<Facts>, "counted">;
+  readonly labels: (node: KubernetesNode) => Awaitable<GpuReport<Facts>>;
+  readonly pci: (node: KubernetesNode) => Awaitable<GpuReport<Facts>["facts"]>;
+  readonly fix: (driver: string | null) => string;
+  readonly neverLabelled: readonly string[];
 }
 
-async function amdSources(
-  node: KubernetesNode,
-  exact: HostFacts | null,
-): Promise<readonly NamedReport<AmdFacts>[]> {
-  const sliced = slicedNode(node.slices, "gpu.amd.com");
-  return [
-    { ...annotation, facts: exact?.amd, exact: true, counted: true, unproved: [] },
-    ...(sliced === null ? [] : [{ ...slices, ...amdFromSlices(sliced) }]),
-    { ...nodeLabels, ...amdFromLabels(node), labelled: true },
-    { ...nodeFeatures, facts: amdFromPci(node.features?.gpus), labelled: true, counted: false, unproved: [] },
-  ];
-}
-
-/** A vendor's side of a node: what reports it, the cure for what is open, and what no label tells. */
-const sides: {
-  readonly [V in GpuVendor]: {
-    readonly read: (
-      node: KubernetesNode,
-      exact: HostFacts | null,
-      own: OwnLabels | null,
-    ) => Promise<readonly NamedReport<VendorFacts[V]>[]>;
-    readonly fix: (driver: string | null) => string;
-    readonly neverLabelled: readonly string[];
-  };
-} = {
+const sides: { readonly [V in GpuVendor]: NodeSide<VendorFacts[V]> } = {
   nvidia: {
-    read: nvidiaSources,
+    slices: nvidiaFromSlices,
+    own: (labels) => ({ facts: labels?.nvidia, unproved: labels?.unproved ?? [] }),
+    labels: nvidiaFromLabels,
+    // The PCI bus shows cards, and no card in that state is one for CUDA.
+    pci: ({ labels, features }) => (isMigInvalid(labels) ? undefined : nvidiaFromPci(features?.gpus)),
     fix: (driver) => (driver === null ? `run GPU Feature Discovery on the node, or ${probeFix}` : probeFix),
     neverLabelled: [
       "no label tells whether the driver works now, its kernel module's kind and library, or the container runtime's NVIDIA support",
     ],
   },
   amd: {
-    read: amdSources,
+    slices: amdFromSlices,
+    own: () => ({ facts: undefined, unproved: [] }),
+    labels: amdFromLabels,
+    pci: ({ features }) => amdFromPci(features?.gpus),
     fix: () => `run AMD's node labeller on the node, or ${probeFix}`,
     neverLabelled: [],
   },
@@ -166,14 +127,23 @@ async function readSide<Vendor extends GpuVendor>(
   exact: HostFacts | null,
   own: OwnLabels | null,
 ) {
-  return { vendor, ...joinReports(vendor, await sides[vendor].read(node, exact, own)) };
-}
-
-function sourcesOf({
-  vendor,
-  sources,
-}: Pick<Joined<unknown>, "sources"> & { readonly vendor: GpuVendor }): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(sources).map(([fact, source]) => [`${vendor}.${fact}`, source]));
+  const side = sides[vendor];
+  const sliced = slicedNode(node.slices, `gpu.${vendor}.com`);
+  const reports: readonly NamedReport<VendorFacts[Vendor]>[] = [
+    {
+      source: annotation,
+      facts: exact === null ? undefined : sideOfFacts(vendor, exact),
+      exact: true,
+      counted: true,
+      unproved: [],
+    },
+    ...(sliced === null ? [] : [{ source: "ResourceSlices", ...(await side.slices(sliced)) }]),
+    { source: "imgmatch's labels", ...side.own(own), labelled: true, counted: true },
+    { source: "node labels", ...(await side.labels(node)), labelled: true },
+    // Not counted: a virtual function is a PCI device like its card.
+    { source: "NodeFeature objects", ...uncounted(await side.pci(node)), labelled: true },
+  ];
+  return { vendor, ...joinReports(vendor, reports) };
 }
 
 /** The kubelet writes the kernel at each start; the annotation may name the kernel before. */
@@ -183,7 +153,7 @@ function agreed(
   reported: string | null,
 ): [string | null, readonly HostProblem[]] {
   if (exact === null || reported === null || exact === reported) return [exact ?? reported, []];
-  return [null, [sourcesDisagree(what, `${annotation.source} says ${exact}`, `the node says ${reported}`)]];
+  return [null, [sourcesDisagree(what, `${annotation} says ${exact}`, `the node says ${reported}`)]];
 }
 
 /** Platform and CPU features on which labels and annotation disagree. */
@@ -191,7 +161,7 @@ function unlike({ cpu, platform }: HostFacts, labelled: HostFacts): readonly Hos
   const lacking = (labelled.cpu.features ?? []).filter(
     (feature) => cpu.features?.includes(feature) === false && !cpu.unknown?.includes(feature),
   );
-  const says = (what: string) => `${annotation.source} ${what}`;
+  const says = (what: string) => `${annotation} ${what}`;
   return [
     ...(platform === labelled.platform || labelled.platform.endsWith("/unknown")
       ? []

@@ -14,7 +14,7 @@ import {
   labelsDevice,
   mostGpus,
 } from "./cluster-objects.ts";
-import type { GpuReport } from "./join-sources.ts";
+import { type GpuReport, uncounted } from "./join-sources.ts";
 
 export async function nvidiaFromLabels({
   labels,
@@ -23,18 +23,13 @@ export async function nvidiaFromLabels({
   const driver = driverVersion(labels);
   const product = labels["nvidia.com/gpu.product"];
   if (driver === null && product === undefined) return withoutDiscovery(labels, gpuCapacity);
-  if (isMigInvalid(labels))
-    return {
-      facts: {
-        ...unknownNvidia,
-        ...{ driver, cuda: cudaVersion(labels) },
-        unknown: driver === null ? openGpuFacts : ["gpus"],
-      },
-      counted: false,
-      unproved: [
-        "the product is labelled MIG-INVALID: GPUs are in MIG mode without an instance, have several profiles, or are not all in that mode",
-      ],
-    };
+  if (isMigInvalid(labels)) {
+    const unknown = driver === null ? openGpuFacts : (["gpus"] as const);
+    return uncounted(
+      { ...unknownNvidia, driver, cuda: cudaVersion(labels), unknown },
+      "the product is labelled MIG-INVALID: GPUs are in MIG mode without an instance, have several profiles, or are not all in that mode",
+    );
+  }
   const { name, mig } = readProduct(product ?? "");
   const gpu = await describe(labels, name);
   const count = mig ? 1 : countOf(labels, gpuCapacity);
@@ -64,18 +59,16 @@ export function isMigInvalid(labels: Labels): boolean {
 function withoutDiscovery(labels: Labels, gpuCapacity: number | null): GpuReport<NvidiaFacts> {
   const onBus = labelsDevice(labels, /^pci-(03\d\d_)?10de\./);
   if (onBus || labels["nvidia.com/gpu.present"] === "true" || (gpuCapacity ?? 0) > 0)
-    return {
-      facts: { ...unknownNvidia, unknown: openGpuFacts },
-      counted: false,
-      unproved: ["an NVIDIA device is there and no driver is labelled: is GPU Feature Discovery running?"],
-    };
+    return uncounted(
+      { ...unknownNvidia, unknown: openGpuFacts },
+      "an NVIDIA device is there and no driver is labelled: is GPU Feature Discovery running?",
+    );
   return onBus === null
-    ? {
-        facts: undefined,
-        counted: false,
-        unproved: ["no label names PCI devices: that there is no NVIDIA GPU is not proved"],
-      }
-    : { facts: null, counted: false, unproved: [] };
+    ? uncounted<NvidiaFacts>(
+        undefined,
+        "no label names PCI devices: that there is no NVIDIA GPU is not proved",
+      )
+    : uncounted<NvidiaFacts>(null);
 }
 
 /** The whole version, or its parts under their names since or before GFD 0.15. */

@@ -49,12 +49,7 @@ export function readNvidiaRuntime(
   };
 }
 
-interface Read {
-  readonly text: string;
-  readonly source: string;
-}
-
-function readVersion(io: HostIo): Read | null {
+function readVersion(io: HostIo): { readonly text: string; readonly source: string } | null {
   for (const library of libraries) {
     const text = /\.so\.(\d{1,4}\.\d{1,4}\.\d{1,4})$/.exec(io.readLink(library) ?? "")?.[1];
     if (text !== undefined) return { text, source: library };

@@ -1,5 +1,6 @@
 /** Calls libcuda in this process through koffi. Source of every signature and number: cuda.h of CUDA 13.0. */
 
+import type { GpuFacts } from "../facts.ts";
 import { type Call, cString, openLibrary, pointer, uint } from "../native-library.ts";
 import { formatCuda } from "./nvml.ts";
 
@@ -14,19 +15,13 @@ export function formatResult({ code, name }: CudaResult): string {
   return name === null ? `${code}` : `${code} ${name}`;
 }
 
-export interface CudaDevice {
-  readonly name: string | null;
-  /** `9.0` */
-  readonly compute: string | null;
-}
-
 export interface CudaDriver {
   /** The result of `cuInit`. Without success there are no devices. */
   readonly init: CudaResult;
   /** Highest CUDA version that the driver offers: `12.8`. */
   readonly cuda: string | null;
   /** One device of each kind. */
-  readonly devices: readonly CudaDevice[];
+  readonly devices: readonly Pick<GpuFacts, "name" | "compute">[];
   /** Loads a module on a device of the list and unloads it. None of its code runs. */
   readonly load: (device: number, image: Uint8Array) => CudaResult;
 }

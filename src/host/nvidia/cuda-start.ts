@@ -1,7 +1,7 @@
 /** The start of CUDA: the error codes of `cuInit` and `cuDeviceGetCount`, with their causes. Source: cuda.h of CUDA 13.0, `CUresult`. */
 
 import type { HostFacts, HostProblem, NvidiaFacts } from "../facts.ts";
-import type { Start, StartTable } from "../start-table.ts";
+import { type Failure, failureOf, type Start, type StartTable } from "../start-table.ts";
 import { cudaLibraries } from "./surroundings.ts";
 
 export const cudaStart: StartTable = {
@@ -31,10 +31,7 @@ export const cudaStart: StartTable = {
   }),
 };
 
-interface Failure {
-  readonly name: string;
-  /** The meaning, as cuda.h has it. */
-  readonly meaning: string;
+interface CudaFailure extends Failure {
   /** Problems of the facts that name the cause. */
   readonly named: readonly HostProblem["code"][];
   readonly fix: (nvidia: NvidiaFacts) => string;
@@ -43,7 +40,7 @@ interface Failure {
 const seeKernel = "see dmesg for NVRM and Xid lines";
 
 /** Other codes are about this process: a stub library (34), the daemon of MPS (805 to 810). */
-export const cudaFailures: Readonly<Record<number, Failure>> = {
+export const cudaFailures: Readonly<Record<number, CudaFailure>> = {
   2: {
     name: "CUDA_ERROR_OUT_OF_MEMORY",
     meaning: "out of memory",
@@ -113,18 +110,16 @@ export const cudaFailures: Readonly<Record<number, Failure>> = {
 
 function problemOf(start: Start, { nvidia, problems }: HostFacts): HostProblem | null {
   const fails = (message: string, fix: string): HostProblem => ({ code: "HOST_CUDA_FAILED", message, fix });
-  const isNamed = ({ named }: Pick<Failure, "named">) => problems.some(({ code }) => named.includes(code));
+  const isNamed = ({ named }: Pick<CudaFailure, "named">) =>
+    problems.some(({ code }) => named.includes(code));
   const none = cudaFailures[100];
   if (nvidia == null || none === undefined) return null;
   if ("devices" in start)
     return start.devices > 0 || isNamed(none)
       ? null
       : fails(`${cudaStart.count} finds none of ${nvidia.gpus.length} GPUs`, none.fix(nvidia));
-  if (typeof start.code === "string") {
-    const what = start.code === "late" ? "gives no answer" : "ends its process";
-    return fails(`${start.call} ${what}`, `${seeKernel}; a driver that hangs or crashes needs a reboot`);
-  }
-  const known = cudaFailures[start.code];
-  if (known === undefined || isNamed(known)) return null;
-  return fails(`${start.call} fails with ${start.code} ${known.name}: ${known.meaning}`, known.fix(nvidia));
+  const failed = failureOf(start, cudaFailures);
+  if (failed === null || (failed.row !== null && isNamed(failed.row))) return null;
+  const dead = `${seeKernel}; a driver that hangs or crashes needs a reboot`;
+  return fails(failed.message, failed.row?.fix(nvidia) ?? dead);
 }

@@ -204,7 +204,7 @@ function otherDriver(devices: readonly string[], driver: string): HostProblem {
 function missingDevices(
   listed: number,
   missing: readonly string[],
-  cause: problem.KnownCause | null = null,
+  cause: problem.KnownCause | null,
 ): HostProblem {
   return {
     code: "HOST_NO_DEVICES",

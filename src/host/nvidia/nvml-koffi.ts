@@ -114,7 +114,7 @@ function readMemory(second: Call, first: Call): NvmlAnswer<{ totalBytes: number;
 }
 
 /** With a buffer for none, NVML answers with the count alone: success for 0, else "insufficient size". */
-function readProcessCount(on: (name: string, types: readonly string[]) => Call): NvmlAnswer<number> {
+function readProcessCount(on: NativeLibrary["bind"]): NvmlAnswer<number> {
   for (const version of ["_v3", "_v2", ""]) {
     const count = Buffer.alloc(4);
     const code = on(`nvmlDeviceGetComputeRunningProcesses${version}`, ["void *", "void *"])(count, null);
@@ -159,10 +159,7 @@ function readReady(library: NativeLibrary): Pick<NvmlReading, "ready"> {
   return { ready: "value" in ready ? { value: ready.value !== 0 } : ready };
 }
 
-function readMig(
-  library: NativeLibrary,
-  on: (name: string, types: readonly string[]) => Call,
-): NvmlDevice["mig"] {
+function readMig(library: NativeLibrary, on: NativeLibrary["bind"]): NvmlDevice["mig"] {
   const mode = readPair(on("nvmlDeviceGetMigMode", ["void *", "void *"]));
   if (!("value" in mode)) return mode;
   const count = readNumber(on("nvmlDeviceGetMaxMigDeviceCount", ["void *"]));

@@ -16,7 +16,10 @@ export function readProcNvidia(io: HostIo, driver: string | null, pci: readonly 
   const reading = { driver, library: null, cuda: null, problems };
   if (io.list(procGpusPath).length > 0 && !proc.denied) {
     const listed = proc.gpus.filter(({ excluded }) => !excluded);
-    const gpus = visible(io, listed).map((gpu, index) => fromProc(gpu, index, pci));
+    const gpus = visible(io, listed).map(({ uuid, name, bus }, index) => {
+      const id = pci.find((device) => device.bus === bus)?.id ?? null;
+      return { ...unknownGpu(index), uuid, name, pci: id, bus };
+    });
     return { ...reading, source: procGpusPath, gpus };
   }
   const driven = pci.filter((gpu) => gpu.driver === "nvidia");
@@ -24,15 +27,8 @@ export function readProcNvidia(io: HostIo, driver: string | null, pci: readonly 
 }
 
 /** A GPU whose PCI device alone is known. */
-export function fromPci(gpu: PciGpu, index: number): GpuFacts {
-  const { bus, id: pci } = gpu;
+export function fromPci({ bus, id: pci }: PciGpu, index: number): GpuFacts {
   return { ...unknownGpu(index), pci, bus };
-}
-
-function fromProc(gpu: ProcGpu, index: number, pci: readonly PciGpu[]): GpuFacts {
-  const { uuid, name, bus } = gpu;
-  const id = pci.find((device) => device.bus === bus)?.id ?? null;
-  return { ...unknownGpu(index), uuid, name, pci: id, bus };
 }
 
 /**

@@ -148,18 +148,11 @@ export function registryFleet(reference: ImageReference, options: RegistryFleetO
 }
 
 /** A map of bounded size: the entry that was set longest ago goes first. Clients can fill it. */
-interface Recent<Value> {
-  readonly get: (key: string) => Value | undefined;
-  readonly set: (key: string, value: Value) => void;
-  readonly forget: (key: string) => void;
-  readonly values: () => readonly Value[];
-}
-
-export function createRecent<Value>(most: number): Recent<Value> {
+export function createRecent<Value>(most: number) {
   const kept = new Map<string, Value>();
   return {
-    get: (key) => kept.get(key),
-    set: (key, value) => {
+    get: (key: string) => kept.get(key),
+    set: (key: string, value: Value): void => {
       kept.delete(key);
       kept.set(key, value);
       for (const oldest of kept.keys()) {
@@ -167,9 +160,7 @@ export function createRecent<Value>(most: number): Recent<Value> {
         kept.delete(oldest);
       }
     },
-    forget: (key) => {
-      kept.delete(key);
-    },
-    values: () => [...kept.values()],
+    forget: (key: string) => kept.delete(key),
+    values: (): readonly Value[] => [...kept.values()],
   };
 }

@@ -174,12 +174,6 @@ async function stop(server: Server, limitMs: number): Promise<void> {
   clearTimeout(timer);
 }
 
-/** The mirror's counters, in the text format of Prometheus (exposition format 0.0.4). */
-interface Metrics {
-  readonly count: (outcome: Outcome, status: number, seconds: number) => void;
-  readonly text: () => string;
-}
-
 /** Seconds. A HEAD from the cache takes one or two milliseconds. The deadline is two seconds. */
 const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 2.5];
 
@@ -191,12 +185,13 @@ interface Gauges {
   readonly labels: (() => KeeperCounts) | null;
 }
 
-export function createMetrics({ residentBytes, stuckProbes, labels }: Gauges): Metrics {
+/** The mirror's counters, in the text format of Prometheus (exposition format 0.0.4). */
+export function createMetrics({ residentBytes, stuckProbes, labels }: Gauges) {
   const requests = new Map<string, number>();
   const buckets = bounds.map(() => 0);
   let [total, sum] = [0, 0];
   return {
-    count: (outcome, status, seconds) => {
+    count: (outcome: Outcome, status: number, seconds: number): void => {
       const labels = `{outcome="${outcome}",status="${status}"}`;
       requests.set(labels, (requests.get(labels) ?? 0) + 1);
       total++;

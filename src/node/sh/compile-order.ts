@@ -2,10 +2,9 @@
 
 import { InternalError } from "../../errors.ts";
 import { groupBy } from "../../io/collections.ts";
-import type { GpuClass } from "../../hardware/gpu-class.ts";
 import type { Lock } from "../../lock/lock.ts";
 import {
-  compareKeys,
+  compareAllKeys,
   type OrderStep,
   type OrderedCandidate,
   type SortKey,
@@ -52,12 +51,12 @@ function denseRanks(offers: readonly Offer[], run: readonly ImageStep[]): Readon
       keys: run.map((step) => step.key({ ...offer, tier } satisfies OrderedCandidate)),
     })),
   );
-  const sorted = [...placed].sort((a, b) => compareAll(a.keys, b.keys));
+  const sorted = [...placed].sort((a, b) => compareAllKeys(a.keys, b.keys));
   const ranks = new Map<(typeof placed)[number], number>();
   let rank = 0;
   for (const [index, each] of sorted.entries()) {
     const before = sorted[index - 1] ?? each;
-    if (compareAll(before.keys, each.keys) !== 0) rank++;
+    if (compareAllKeys(before.keys, each.keys) !== 0) rank++;
     ranks.set(each, rank);
   }
   return new Map(
@@ -66,14 +65,6 @@ function denseRanks(offers: readonly Offer[], run: readonly ImageStep[]): Readon
       return [offer, new Set(list).size === 1 ? String(list[0]) : list.join(",")];
     }),
   );
-}
-
-function compareAll(a: readonly SortKey[], b: readonly SortKey[]): number {
-  for (const [index, key] of a.entries()) {
-    const difference = compareKeys(key, b[index] ?? []);
-    if (difference !== 0) return difference;
-  }
-  return 0;
 }
 
 /** The order's key of GPU code as one number of four digits: the place of its kind, and its distance. */
@@ -87,12 +78,3 @@ export function codeNumber([kind, distance = 0, ...more]: SortKey): number {
 function isDigit(part: number | string | undefined, most: number): part is number {
   return typeof part === "number" && Number.isInteger(part) && part >= 0 && part <= most;
 }
-
-/** In the order of the tables. */
-export const gpuClasses = [
-  "datacenter",
-  "workstation",
-  "geforce",
-  "tegra",
-  "unknown",
-] as const satisfies readonly GpuClass[];

@@ -1,11 +1,11 @@
 /** The meaning of PCI device ids, as rows of a script. */
 
 import { amdArchitectures } from "../../hardware/amd-architectures.ts";
+import { gpuClasses } from "../../hardware/gpu-class.ts";
 import { findGpuByPci } from "../../hardware/gpu-products.ts";
 import { groupBy, remember } from "../../io/collections.ts";
 import { brandOf } from "../../resolve/nvidia-view.ts";
 import type { FleetNeeds } from "./image-rows.ts";
-import { gpuClasses } from "./compile-order.ts";
 
 /**
  * The device ids of NVIDIA. `86/2/geforce 22=0304 24=84`: compute capability, class and brand where the fleet needs them, then ids. `84-87`

@@ -2,7 +2,7 @@
 
 import { InternalError } from "../../errors.ts";
 import { cudaOfDriver, driverBranches } from "../../hardware/cuda-toolkits.ts";
-import { classRules } from "../../hardware/gpu-class.ts";
+import { classRules, gpuClasses } from "../../hardware/gpu-class.ts";
 import { kfdPath } from "../../host/amd/kfd.ts";
 import { cdiFolders, enginePrograms, runtimePrograms, wslLibraries } from "../../host/container-runtime.ts";
 import { newBranch, newFields, queryFields } from "../../host/nvidia/nvidia-smi.ts";
@@ -20,7 +20,7 @@ import { type ResolveImageOptions, wantsCpu, wantsXnack } from "../../resolve/re
 import { sideOf } from "../../resolve/rules/gpu-side.ts";
 import { twoKinds } from "../../resolve/resolve-image.ts";
 import { type Pins, plainPins, requireKnownAxes } from "../../resolve/pins.ts";
-import { codeNumber, gpuClasses } from "./compile-order.ts";
+import { codeNumber } from "./compile-order.ts";
 import { requireSafeText, toEre } from "./safe-text.ts";
 import { type FleetNeeds, type FleetRows, fleetRows } from "./image-rows.ts";
 import { presenceGrids } from "./gpu-tables.ts";

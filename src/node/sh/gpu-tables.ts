@@ -4,26 +4,24 @@ import { InternalError } from "../../errors.ts";
 import { amdArchitectures } from "../../hardware/amd-architectures.ts";
 import type { ComputeCapability } from "../../hardware/compute-capability.ts";
 import { gpuArchitectures } from "../../hardware/gpu-architectures.ts";
+import type { GpuClass } from "../../hardware/gpu-class.ts";
 import { parseGpuTarget } from "../../hardware/gpu-target.ts";
+import { type DriverScale, driverScales } from "../../host/facts.ts";
 import type { CudaRequirement, RocmRequirement } from "../../lock/requirement.ts";
 import { orderSteps } from "../../resolve/order-steps.ts";
 import { checkAmdCode } from "../../resolve/rules/amd/amd-gpus.ts";
 import { checkDriver, driverThresholds } from "../../resolve/rules/nvidia/driver.ts";
 import { checkNvidiaPresence, presenceThresholds } from "../../resolve/rules/nvidia/nvidia-presence.ts";
 import { type ReasonCode, tiers } from "../../resolve/verdict.ts";
-import { bestCode, compatViews, sampleHost, sampleNvidia, scales, servesGpu } from "../sample-hosts.ts";
-import { codeNumber, type gpuClasses } from "./compile-order.ts";
+import { bestCode, compatViews, sampleHost, sampleNvidia, servesGpu } from "../sample-hosts.ts";
+import { codeNumber } from "./compile-order.ts";
 import { tabulate } from "./require-tables.ts";
 
 /**
  * The answer by driver. A digit is a fit: twice the tier's place, and 1 more where the driver understands the image's PTX. `u`, `v` and `w`
  * depend on the host's container toolkit, which a script does not see: at best they fit, in that tier. Other letters are reasons.
  */
-export function driverGrid(
-  requirement: CudaRequirement,
-  scale: (typeof scales)[number],
-  gpuClass: (typeof gpuClasses)[number],
-): string {
+export function driverGrid(requirement: CudaRequirement, scale: DriverScale, gpuClass: GpuClass): string {
   const views = requirement.driver.mode === "compat" ? compatViews : compatViews.slice(0, 1);
   return tabulate((driver, cuda) => {
     const answers = views.map((compat) => {
@@ -55,7 +53,7 @@ export function presenceGrids(): readonly { readonly computes: string; readonly 
   const byGrids = new Map<string, number[]>();
   for (const { compute } of gpuArchitectures) {
     const thresholds = presenceThresholds(compute);
-    const grids = scales.flatMap((scale) =>
+    const grids = driverScales.flatMap((scale) =>
       (["proprietary", "open", null] as const).map((module) =>
         tabulate((driver, cuda) => {
           const view = sampleNvidia(driver, cuda, { scale, module, compute });

@@ -4,6 +4,8 @@ import { extendedFeature, hiddenFeatureRows, printedFrom } from "../../hardware/
 import { findMarch } from "../../hardware/cpu-marches.ts";
 import { amdFamilies } from "../../hardware/cpu-models.ts";
 import { parseVersion } from "../../hardware/driver-version.ts";
+import { gpuClasses } from "../../hardware/gpu-class.ts";
+import { type DriverScale, driverScales } from "../../host/facts.ts";
 import {
   byVendor,
   type CudaRequirement,
@@ -16,11 +18,10 @@ import {
 } from "../../lock/requirement.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
 import { alternativesOf } from "../../lock/alternatives.ts";
-import { compareText } from "../../io/collections.ts";
+import { compareText, remember } from "../../io/collections.ts";
 import { featuresBuiltFor } from "../../resolve/built-for.ts";
 import { normalizePlatform } from "../../resolve/host-view.ts";
-import { scales } from "../sample-hosts.ts";
-import { compileOrder, gpuClasses } from "./compile-order.ts";
+import { compileOrder } from "./compile-order.ts";
 import { amdCodeRow, codeTable, driverGrid } from "./gpu-tables.ts";
 import { createInterner, type Interner, requireTables } from "./require-tables.ts";
 
@@ -112,9 +113,7 @@ export function fleetRows(
       needs,
       ranks.map((rank) => `${rank}/`).join(""),
     ].join(" ");
-    const rows = groups.get(group) ?? [];
-    groups.set(group, rows);
-    rows.push(`${last} ${name} ${digest?.slice("sha256:".length)}`);
+    remember(groups, group, () => []).push(`${last} ${name} ${digest?.slice("sha256:".length)}`);
   }
   const rows = [...groups].flatMap(([group, images]) => [group, ...images]);
   const requirements = parseTexts(tables.nvidia.texts());
@@ -190,7 +189,7 @@ function gpuRows(requirements: readonly CudaRequirement[]): readonly string[] {
       "G",
       new Set(requirement.code).size,
       codes.numberOf(codeTable(requirement)),
-      ...scales.map((scale) => scaleCell(requirement, scale, grids, requires)),
+      ...driverScales.map((scale) => scaleCell(requirement, scale, grids, requires)),
     ].join(" "),
   );
   return [
@@ -204,7 +203,7 @@ function gpuRows(requirements: readonly CudaRequirement[]): readonly string[] {
 /** `4,4,5,5,5/0,3,0,3`: grids by class of GPU, then tables by container runtime. Equal numbers are written once. */
 function scaleCell(
   requirement: CudaRequirement,
-  scale: (typeof scales)[number],
+  scale: DriverScale,
   grids: Interner,
   requires: Interner,
 ): string {

@@ -2,14 +2,14 @@
 
 import { remember } from "../../io/collections.ts";
 import { compareVersionTexts, parseVersion, type VersionParts } from "../../hardware/driver-version.ts";
-import type { GpuClass } from "../../hardware/gpu-class.ts";
+import { type GpuClass, gpuClasses } from "../../hardware/gpu-class.ts";
+import type { DriverScale } from "../../host/facts.ts";
 import type { CudaRequirement } from "../../lock/requirement.ts";
 import { brandOf, brandsByName } from "../../resolve/nvidia-view.ts";
 import { parseRequire } from "../../resolve/rules/nvidia/parse-nvidia-require.ts";
 import { checkNvidiaRequire, requireThresholds } from "../../resolve/rules/nvidia/nvidia-require.ts";
 import type { RuleThresholds } from "../../resolve/rules/rule.ts";
-import { runtimes, sampleHost, sampleNvidia, type scales } from "../sample-hosts.ts";
-import { gpuClasses } from "./compile-order.ts";
+import { runtimes, sampleHost, sampleNvidia } from "../sample-hosts.ts";
 
 /** Gives each text a number, by which the rows of a script name it. */
 export interface Interner {
@@ -29,7 +29,7 @@ export function createInterner(): Interner {
 /** The number of a table for each runtime, 0 where the expression always holds: `0,3,0,3`. */
 export function requireTables(
   requirement: CudaRequirement,
-  scale: (typeof scales)[number],
+  scale: DriverScale,
   grids: Interner,
   tables: Interner,
 ): string {
@@ -44,7 +44,7 @@ export function requireTables(
 /** `nvidia:0=5/75=6,titan:0=7`: for each brand, the grids from compute capabilities on. Empty if the expression always holds. */
 function requireTable(
   requirement: CudaRequirement,
-  scale: (typeof scales)[number],
+  scale: DriverScale,
   runtime: (typeof runtimes)[number],
   grids: Interner,
 ): string {

@@ -6,7 +6,7 @@ import type { LockedAdoption } from "../../lock/lock.ts";
 import { neededRequirement } from "../../lock/needed-requirement.ts";
 import { describeMeasured } from "../describe-measured.ts";
 import type { HostView } from "../host-view.ts";
-import { listSome, misfit } from "../misfit.ts";
+import { byHand, listSome, misfit } from "../misfit.ts";
 import type { Cure, Misfit } from "../verdict.ts";
 import { type ImageToFit, rule } from "./rule.ts";
 
@@ -49,7 +49,7 @@ function checkCpu(image: CpuImage, host: CpuView): Misfit | null {
     `needs ${listSome(missing)} (${describeMeasured(image) ?? march}), ${describeLack(host, missing, hidden, untold)}`,
     () => {
       if (untold.length === missing.length)
-        return [{ text: "run imgmatch probe on the host itself, where the kernel tells them", remedy: null }];
+        return [byHand("run imgmatch probe on the host itself, where the kernel tells them")];
       const shown = missing.filter((feature) => !hidden.includes(feature));
       return [
         ...(untold.length > 0 ? lowerMarch(host, march) : otherImage(host, march, missing, adopted)),
@@ -65,10 +65,9 @@ function checkCpu(image: CpuImage, host: CpuView): Misfit | null {
 const mostLeftOut = 4;
 
 /** The owner of an image may know better than the estimate. `adopt` checks what the owner states. */
-export const stateMarch: Cure = {
-  text: "state what it was built for, where it runs with less (imgmatch adopt --march)",
-  remedy: null,
-};
+export const stateMarch = byHand(
+  "state what it was built for, where it runs with less (imgmatch adopt --march)",
+);
 
 /** The same march without the missing features, if that leaves more than the host's level; else a cell of that level. */
 function otherImage(
@@ -101,11 +100,7 @@ function otherImage(
 function lowerMarch({ cpu: { level } }: CpuView, march: string): readonly Cure[] {
   if (level === null)
     return [
-      {
-        text: "add a cell with a march that this host runs",
-        remedy: null,
-        adopted: "adopt an image that this host's CPU runs",
-      },
+      byHand("add a cell with a march that this host runs", "adopt an image that this host's CPU runs"),
     ];
   if (level === march) return [];
   return [
@@ -133,13 +128,7 @@ function exposed(
   // Its files need the hidden features: to expose the others is not enough.
   if (adopted?.cpu === "estimated") return [];
   const without = `list ${listSome(hidden, 4)} under the march's without, where no program uses it`;
-  return [
-    {
-      text: [...expose, without].join(" and "),
-      remedy: null,
-      adopted: [...expose, adoptWithout(hidden)].join(" and "),
-    },
-  ];
+  return [byHand([...expose, without].join(" and "), [...expose, adoptWithout(hidden)].join(" and "))];
 }
 
 function describeLack(

@@ -3,7 +3,7 @@
 import type { HostProblem } from "../../host/facts.ts";
 import { type GpuVendor, vendorNames } from "../../lock/requirement.ts";
 import { vendorOfProblem } from "../host-view.ts";
-import { misfit } from "../misfit.ts";
+import { byHand, misfit } from "../misfit.ts";
 import type { Misfit, ReasonCode } from "../verdict.ts";
 import { cpuCell } from "./shared-cures.ts";
 
@@ -19,7 +19,7 @@ export function noGpu(vendor: GpuVendor, labelled: boolean): Misfit {
     labelled
       ? `needs an ${name} GPU, no label of this node names one`
       : `needs an ${name} GPU, this host has neither an ${name} device nor a driver`,
-    [{ text: `run it on a host with an ${name} GPU`, remedy: null }, cpuCell("cuda")],
+    [byHand(`run it on a host with an ${name} GPU`), cpuCell("cuda")],
   );
 }
 
@@ -28,7 +28,7 @@ export function noneVisible(vendor: GpuVendor, driver: string, problems: readonl
   const found = misfit(
     code,
     `needs an ${vendorNames[vendor]} GPU, this host has ${driver} and no visible GPU`,
-    [{ text: `make a GPU visible (${visible}, --gpus)`, remedy: null }, cpuCell("cuda")],
+    [byHand(`make a GPU visible (${visible}, --gpus)`), cpuCell("cuda")],
   );
   return because(found, vendor, problems);
 }

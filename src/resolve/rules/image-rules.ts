@@ -2,7 +2,7 @@
 
 import type { Requirement } from "../../lock/requirement.ts";
 import { unknownNeeds } from "../../lock/parse-requirement.ts";
-import { listSome, misfit } from "../misfit.ts";
+import { byHand, listSome, misfit } from "../misfit.ts";
 import { checkPins } from "../pins.ts";
 import { canBeHad, type FitOptions, pinTextOf } from "../resolve-options.ts";
 import type { Misfit } from "../verdict.ts";
@@ -33,7 +33,7 @@ const acceleratorRule: ImageRule = ({ requires: { accelerator }, axes: { accel }
   if (pin !== undefined && (pin === accelerator || pin === accel)) return null;
   return misfit("PIN_MISMATCH", `is for ${accelerator}, which nobody judges: no rule chooses it`, [
     accel === undefined
-      ? { text: "take it by hand: it has no axis accel that could be pinned", remedy: null }
+      ? byHand("take it by hand: it has no axis accel that could be pinned")
       : {
           text: `ask for it by its name: --pin accel=${accel}`,
           remedy: { kind: "pins", set: { accel }, drop: [] },
@@ -66,7 +66,7 @@ const builtRule: ImageRule = (image, options) => {
   return options.local === undefined
     ? misfit("NOT_PUSHED", `was built and not pushed: only the ${local.engine} that built it has it`, [
         { text: "push it (imgmatch build --push)", remedy },
-        { text: "on that machine, ask with --local", remedy: null },
+        byHand("on that machine, ask with --local"),
       ])
     : misfit("NOT_PUSHED", `was built and not pushed, and ${local.engine} on this machine does not have it`, [
         { text: "build it here (imgmatch build)", remedy },

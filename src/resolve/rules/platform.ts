@@ -3,7 +3,7 @@
 import { compareVersions, parseVersion } from "../../hardware/driver-version.ts";
 import { marchPlatforms } from "../../hardware/march-platforms.ts";
 import { type HostView, normalizePlatform } from "../host-view.ts";
-import { misfit } from "../misfit.ts";
+import { byHand, misfit } from "../misfit.ts";
 import type { Misfit } from "../verdict.ts";
 import { rule } from "./rule.ts";
 
@@ -51,6 +51,6 @@ function checkKernel(minimum: string | undefined, host: Pick<HostView, "kernel">
   if (compareVersions(host.kernel.parts, needed) >= 0) return null;
   return misfit("KERNEL_TOO_OLD", `needs kernel >= ${minimum}, this host has ${host.kernel.text}`, [
     { text: `update the kernel: ${host.kernel.text} → >= ${minimum}`, remedy: { kind: "kernel", minimum } },
-    { text: "use an image with an older libc", remedy: null },
+    byHand("use an image with an older libc"),
   ]);
 }

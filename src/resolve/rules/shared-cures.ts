@@ -1,5 +1,6 @@
 /** Cures that several rules offer. */
 
+import { byHand } from "../misfit.ts";
 import type { Cure } from "../verdict.ts";
 
 /** A cell without GPU code, in a fleet whose axis of accelerators is this. */
@@ -14,5 +15,5 @@ export function cpuCell(axis: "cuda" | "accel"): Cure {
 /** Some GPUs have code: without the others the image runs. */
 export function hideGpus(lacking: readonly unknown[], gpus: readonly unknown[]): readonly Cure[] {
   if (lacking.length === gpus.length) return [];
-  return [{ text: lacking.length === 1 ? "hide this GPU" : "hide these GPUs", remedy: null }];
+  return [byHand(lacking.length === 1 ? "hide this GPU" : "hide these GPUs")];
 }

@@ -3,7 +3,7 @@
 import { type GpuVendor, gpuVendors, vendorNames } from "../../lock/requirement.ts";
 import { isLabelled } from "../../host/host-problems.ts";
 import type { HostView } from "../host-view.ts";
-import { misfit } from "../misfit.ts";
+import { byHand, misfit } from "../misfit.ts";
 import type { FitOptions } from "../resolve-options.ts";
 import type { Misfit } from "../verdict.ts";
 import { type GpuSide, isConcerned, sideOf } from "./gpu-side.ts";
@@ -46,7 +46,7 @@ export function checkFactsKnown(
   return misfit(
     "FACT_UNKNOWN",
     `${needsIt ? "needs to know" : "an image with GPU code may be the better one, and nothing says"} ${which}: ${from}`,
-    tell.map((text) => ({ text, remedy: null })),
+    tell.map((text) => byHand(text)),
   );
 }
 

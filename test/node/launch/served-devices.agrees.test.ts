@@ -11,10 +11,9 @@ import { type ServedGpus, servedDevices } from "../../../src/node/launch/fleet/s
 import {
   createLabeller,
   type LabelQuestion,
-  presentLabels,
   questionKeys,
 } from "../../../src/node/launch/labels/image-labels.ts";
-import { nodeLabels } from "../../../src/node/launch/labels/node-labels.ts";
+import { nodeLabels, presentLabels } from "../../../src/node/launch/labels/node-labels.ts";
 import { versionNumber } from "../../../src/node/launch/labels/vocabulary.ts";
 import { kubernetes } from "../../../src/node/launch/targets/kubernetes.ts";
 import { nomad } from "../../../src/node/launch/targets/nomad.ts";

@@ -1,6 +1,5 @@
 /** The launches of `launch --fleet`: one workload for each image of a lock, on the nodes where resolve picks it. */
 
-import { createHash } from "node:crypto";
 import { ImgmatchError } from "../../../errors.ts";
 import {
   type GpuVendor,
@@ -25,6 +24,7 @@ import { claimOf, plainWish } from "../device-claim.ts";
 import type { DeviceWish } from "../device-wish.ts";
 import { type GpuUnit, unknownUnits } from "../gpu-units.ts";
 import { imageValue, questionKeys } from "../labels/image-labels.ts";
+import { shortHash } from "../labels/vocabulary.ts";
 import type { DeviceClaim, FleetTarget, LaunchRequest } from "../target.ts";
 import { unsupported } from "../unsupported.ts";
 import { dnsName, lastPart } from "../workload-name.ts";
@@ -216,7 +216,6 @@ function uniqueNames(fleet: string, tags: readonly string[]): readonly string[] 
     const name = plain[index] ?? fleet;
     const cut = `${fleet}-${tag}`.length > 63;
     if (!cut && plain.filter((other) => other === name).length === 1) return name;
-    const hash = createHash("sha256").update(tag).digest("hex").slice(0, 8);
-    return `${name.slice(0, 54).replace(/-+$/, "")}-${hash}`;
+    return `${name.slice(0, 54).replace(/-+$/, "")}-${shortHash(tag, 8)}`;
   });
 }

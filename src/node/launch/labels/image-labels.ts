@@ -3,7 +3,6 @@
  * labels, so that a launch of one version moves nothing of another version.
  */
 
-import { createHash } from "node:crypto";
 import { needsGpus } from "../../../lock/requirement.ts";
 import type { HostFacts } from "../../../host/facts.ts";
 import { groupBy, sortedEntries } from "../../../io/collections.ts";
@@ -14,8 +13,7 @@ import { createResolver } from "../../../resolve/resolver.ts";
 import type { Resolution } from "../../../resolve/verdict.ts";
 import { runsOn } from "../fleet/served-devices.ts";
 import { kindOf, narrowTo, unitsOf } from "../gpu-units.ts";
-import type { NodeLabels } from "./node-labels.ts";
-import { labelValue, unknownValue } from "./vocabulary.ts";
+import { labelValue, shortHash, unknownValue } from "./vocabulary.ts";
 
 export interface LabelQuestion extends ResolveImageOptions {
   /** The GPUs that the answer is about, as `--gpus` names them. Default: all. */
@@ -41,7 +39,7 @@ export function questionKeys(fleet: Fleet, question: LabelQuestion = {}): Questi
   const { cpuOnly = false, requireGpu = false, gpus = "all", pins = {}, prefer } = question;
   const pinned = sortedEntries(pins).map(([axis]) => [axis, pinTextOf(pins, axis)]);
   const choice = [pinned, cpuOnly, requireGpu, gpus, prefer ?? fleet.prefer ?? []];
-  const name = `${namePart(fleet.name)}-${hash(JSON.stringify([fleet.version, ...choice]), 8)}`;
+  const name = `${namePart(fleet.name)}-${shortHash(JSON.stringify([fleet.version, ...choice]), 8)}`;
   const isDefault = pinned.length === 0 && !cpuOnly && !requireGpu && gpus === "all" && prefer === undefined;
   return {
     image: `image.${name}`,
@@ -107,13 +105,6 @@ export function changesFrom(present: Readonly<Record<string, string>>, wanted: L
   );
 }
 
-/** The labels that a node has. */
-export function presentLabels(labels: LabelChanges): NodeLabels {
-  return Object.fromEntries(
-    sortedEntries(labels).flatMap(([key, value]) => (value === null ? [] : [[key, value]])),
-  );
-}
-
 /**
  * The cells that may claim GPUs of the host: the winners on one GPU of each kind. No expression over a device knows its node, so an image that
  * also has code for another image's GPU of the same node claims none there.
@@ -138,9 +129,5 @@ function claimingCells(
 function namePart(lockName: string): string {
   const part = lockName.replace(/[^A-Za-z0-9_.-]+/g, "-").replace(/(?<![^A-Za-z0-9])[^A-Za-z0-9]+$/, "");
   if (part.length <= 44) return part === "" ? unknownValue : part;
-  return `${part.slice(0, 33)}.${hash(lockName, 10)}`;
-}
-
-function hash(text: string, length: number): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, length);
+  return `${part.slice(0, 33)}.${shortHash(lockName, 10)}`;
 }

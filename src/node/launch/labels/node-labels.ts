@@ -32,6 +32,11 @@ export function nodeLabels(host: HostFacts): NodeLabels {
     [keys.runtime]: view.runtime,
     ...Object.assign({}, ...gpuVendors.map((vendor) => gpuLabels[vendor](host, view))),
   };
+  return presentLabels(labels);
+}
+
+/** The labels that a node has, keys sorted. */
+export function presentLabels(labels: LabelValues): NodeLabels {
   return Object.fromEntries(
     sortedEntries(labels).flatMap(([key, value]) => (value == null ? [] : [[key, value]])),
   );

@@ -1,6 +1,7 @@
 /** The labels of a node's NVIDIA GPUs. */
 
 import type { HostFacts } from "../../../host/facts.ts";
+import { groupBy } from "../../../io/collections.ts";
 import { type HostView, vendorOfProblem } from "../../../resolve/host-view.ts";
 import { checkNvidiaPresence } from "../../../resolve/rules/nvidia/nvidia-presence.ts";
 import { keys, knownComputes, type LabelValues, mark, numberOf, unknownValue } from "./vocabulary.ts";
@@ -36,9 +37,8 @@ export function nvidiaLabels(host: HostFacts, view: HostView): LabelValues {
 }
 
 function counted(names: readonly string[]): LabelValues {
-  const counts: Record<string, number> = {};
-  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
-  return Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, String(count)]));
+  const groups = groupBy(names, (name) => name);
+  return Object.fromEntries([...groups].map(([name, { length }]) => [name, String(length)]));
 }
 
 /** The first version that has a word for every GPU. Every version has one for an unknown compute capability. */

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { allMarches } from "../../../hardware/cpu-marches.ts";
 import type { VersionParts } from "../../../hardware/driver-version.ts";
 import { ownPrefix } from "../../../host/kubernetes/cluster-objects.ts";
+import { once } from "../../../io/collections.ts";
 
 /** The compute capabilities that each version of the vocabulary adds. New ones get a new row: a row never changes. */
 export const knownComputes = [
@@ -58,25 +59,26 @@ export const keys = {
  */
 export function labelValue(text: string): string {
   if (/^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/.test(text)) return text;
-  const hash = createHash("sha256").update(text).digest("hex").slice(0, 10);
   const start = text
     .replace(/[^A-Za-z0-9_.-]+/g, "-")
     .replace(/^[^A-Za-z0-9]+/, "")
     .slice(0, 50);
-  return `${start}${start === "" ? "" : "."}${hash}`;
+  return `${start}${start === "" ? "" : "."}${shortHash(text, 10)}`;
+}
+
+/** So many hexadecimal digits of the text's sha256. */
+export function shortHash(text: string, length: number): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, length);
 }
 
 export function platformValue(platform: string): string {
   return platform.replaceAll("/", "-");
 }
 
-let labelled: ReadonlySet<string> | undefined;
-
 /** The features that some march needs: no image needs the other hundred names of /proc/cpuinfo. */
-export function labelledFeatures(): ReadonlySet<string> {
-  labelled ??= new Set(allMarches().flatMap(({ features }) => features));
-  return labelled;
-}
+export const labelledFeatures = once(
+  (): ReadonlySet<string> => new Set(allMarches().flatMap(({ features }) => features)),
+);
 
 /** The name of a label in each system. */
 export const labelNames = {

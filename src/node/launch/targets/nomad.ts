@@ -27,26 +27,17 @@ export const nomad: FleetTarget = {
   fleet: (launches, name) => [{ Job: fleetJob(launches, name) }],
 };
 
-interface NomadConstraint {
-  readonly [key: string]: string;
-  readonly LTarget: string;
-  readonly Operand: string;
-  readonly RTarget: string;
-}
-
 /** A system job runs each group on every node that the group's constraints leave. */
 function fleetJob(launches: readonly LaunchRequest[], name: string): Json {
   const [first] = launches;
   if (first === undefined) throw cannot("write a job without groups", "build images first");
   const type = first.task === "batch" ? "sysbatch" : "system";
-  const groups = launches.map((request) =>
-    taskGroup(request, request.name ?? "main", constraintsOf(request), false),
-  );
+  const groups = launches.map((request) => taskGroup(request, request.name ?? "main", false));
   return job({ ...first, name }, type, groups);
 }
 
 function nomadJob(request: LaunchRequest): Json {
-  return job(request, request.task ?? "batch", [taskGroup(request, "main", constraintsOf(request))]);
+  return job(request, request.task ?? "batch", [taskGroup(request, "main")]);
 }
 
 function job(request: LaunchRequest, type: string, groups: readonly Json[]): Json {
@@ -60,15 +51,10 @@ function job(request: LaunchRequest, type: string, groups: readonly Json[]): Jso
   };
 }
 
-function taskGroup(
-  request: LaunchRequest,
-  name: string,
-  constraints: readonly NomadConstraint[],
-  policies = true,
-): Json {
+function taskGroup(request: LaunchRequest, name: string, policies = true): Json {
   const { task = "batch" } = request;
   return {
-    ...filled({ Name: name, Count: 1, Constraints: constraints }),
+    ...filled({ Name: name, Count: 1, Constraints: constraintsOf(request) }),
     // Nomad does not retry a failed batch. System jobs have no rescheduling.
     ...(task === "batch" && policies
       ? { RestartPolicy: { Attempts: 0, Mode: "fail" }, ReschedulePolicy: { Attempts: 0, Unlimited: false } }
@@ -130,7 +116,7 @@ function devices(request: LaunchRequest): readonly Json[] {
   return [filled({ Name: `${side.vendor}/gpu`, Count: count, Constraints: constraints })];
 }
 
-function constraintsOf({ node }: LaunchRequest): readonly NomadConstraint[] {
+function constraintsOf({ node }: LaunchRequest): readonly Json[] {
   return node == null
     ? []
     : [{ LTarget: `\${meta.${labelNames.nomad(node.key)}}`, Operand: "=", RTarget: node.value }];

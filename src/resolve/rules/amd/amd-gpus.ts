@@ -6,7 +6,7 @@ import { isLabelled } from "../../../host/host-problems.ts";
 import type { RocmRequirement } from "../../../lock/requirement.ts";
 import type { AmdGpuView, AmdView } from "../../amd-view.ts";
 import type { HostView } from "../../host-view.ts";
-import { listSome, misfit } from "../../misfit.ts";
+import { byHand, listSome, misfit } from "../../misfit.ts";
 import { type FitOptions, wantsXnack } from "../../resolve-options.ts";
 import { type CodeFit, type Cure, type GpuFit, isMisfit, type Misfit, type Misfits } from "../../verdict.ts";
 import { compareCodeFits } from "../nvidia/gpu-code.ts";
@@ -30,13 +30,12 @@ function serve(rocm: Omit<AmdCode, "xnack">, host: AmdHost, options: FitOptions)
   return isMisfit(code) ? [code] : { ok: true, tier: "native", code };
 }
 
-/** At least one GPU is visible, and a driver drives them. */
-interface UsableAmdGpus {
-  readonly ok: true;
-  readonly amd: AmdView;
-}
-
-export function checkAmdPresence({ amd, broken, otherProblems }: AmdHost): UsableAmdGpus | Misfit {
+/** The GPUs, if at least one is visible and a driver drives them. */
+export function checkAmdPresence({
+  amd,
+  broken,
+  otherProblems,
+}: AmdHost): { readonly ok: true; readonly amd: AmdView } | Misfit {
   if (amd === null) return noGpu("amd", isLabelled(otherProblems));
   const problems = [...broken, ...otherProblems];
   if (!amd.driven) {
@@ -159,7 +158,7 @@ function noCode(
     return misfit(
       "FACT_UNKNOWN",
       `needs to know ${fact} for its ${undecided.target}: the facts do not have it`,
-      [{ text: `add ${fact} to the facts of the host`, remedy: null }, addTargets(lacking)],
+      [byHand(`add ${fact} to the facts of the host`), addTargets(lacking)],
     );
   }
   const [own] = against;
@@ -204,7 +203,7 @@ function addTargets(lacking: readonly AmdGpuView[]): Cure {
   const [only] = targets;
   if (only !== undefined && targets.length === 1) return addTarget(only);
   const adopted = `adopt an image with code for ${targets.join(" and ")}`;
-  return { text: `add compute=[${targets.join(", ")}] to the image's cell`, remedy: null, adopted };
+  return byHand(`add compute=[${targets.join(", ")}] to the image's cell`, adopted);
 }
 
 function addTarget(target: string): Cure {

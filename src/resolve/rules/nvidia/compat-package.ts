@@ -15,9 +15,9 @@ import {
 } from "../../../hardware/driver-version.ts";
 import type { DriverRequirement, Requirement } from "../../../lock/requirement.ts";
 import type { NvidiaView } from "../../nvidia-view.ts";
-import { misfit } from "../../misfit.ts";
+import { byHand, misfit } from "../../misfit.ts";
 import { type Cure, type DriverService, type Fit, type Misfit, tiers } from "../../verdict.ts";
-import { updateDriver, updateJetPack } from "./driver-cures.ts";
+import { otherDriver, updateDriver, updateJetPack } from "./driver-cures.ts";
 
 type CompatRequirement = Extract<DriverRequirement, { mode: "compat" }>;
 
@@ -137,34 +137,31 @@ function byEither(pair: Pair, alone: DriverService | Misfit): DriverService | Mi
   if (!isHosts)
     return misfit("COMPAT_NOT_SUPPORTED", `${message}, and nothing says whether it is loaded`, [
       alone.ok ? leaveOut : takeIn,
-      ...(compat.onPath === undefined ? [{ text: "build the image again", remedy: null, adopted }] : []),
+      ...(compat.onPath === undefined ? [byHand("build the image again", adopted)] : []),
     ]);
   return misfit(
     "FACT_UNKNOWN",
     `${message}, and nothing says whether this host's container toolkit has it loaded`,
     [
-      { text: "run imgmatch probe --json on the host and pass its output", remedy: null },
-      { text: "add runtime.toolkit and runtime.compat to its facts", remedy: null },
+      byHand("run imgmatch probe --json on the host and pass its output"),
+      byHand("add runtime.toolkit and runtime.compat to its facts"),
       alone.ok ? leaveOut : takeIn,
     ],
   );
 }
 
-const leaveOut: Cure = {
-  text: "take the package out of the image, or its folder off the path of its loader",
-  remedy: null,
-  adopted: "adopt an image that leaves the package off the path of its loader",
-};
+const leaveOut = byHand(
+  "take the package out of the image, or its folder off the path of its loader",
+  "adopt an image that leaves the package off the path of its loader",
+);
 
-const takeIn: Cure = {
-  text: 'have the container toolkit load it (cuda-compat-mode = "ldconfig", and for CDI nvidia-ctk cdi generate, of 1.17.7 or newer)',
-  remedy: null,
-};
+const takeIn = byHand(
+  'have the container toolkit load it (cuda-compat-mode = "ldconfig", and for CDI nvidia-ctk cdi generate, of 1.17.7 or newer)',
+);
 
-const turnOff: Cure = {
-  text: 'have the container toolkit leave it (cuda-compat-mode = "disabled", or for CDI nvidia-ctk cdi generate --disable-hook=enable-cuda-compat)',
-  remedy: null,
-};
+const turnOff = byHand(
+  'have the container toolkit leave it (cuda-compat-mode = "disabled", or for CDI nvidia-ctk cdi generate --disable-hook=enable-cuda-compat)',
+);
 
 /** The host's driver does not serve, and the package is not loaded. */
 function withoutPackage(pair: Pair, alone: Misfit): Misfit {
@@ -184,7 +181,7 @@ function refuseCompat(pair: Pair, alone: DriverService | Misfit): Misfit | null 
   const without = alone.ok ? [isOwn ? leaveOut : turnOff] : [];
   if (compat.for === "jetson" || isJetson(nvidia)) {
     const why = whyNotOnJetson(pair);
-    const jetPack = { text: updateJetPack(nvidia, `CUDA >= ${toolkit.text}`), remedy: null };
+    const jetPack = byHand(updateJetPack(nvidia, `CUDA >= ${toolkit.text}`));
     if (why !== null)
       return no(why, [
         ...without,
@@ -194,12 +191,7 @@ function refuseCompat(pair: Pair, alone: DriverService | Misfit): Misfit | null 
     return null;
   }
   const update = isOwn
-    ? ([
-        {
-          text: `install that driver: ${driver.text} → ${compat.package}`,
-          remedy: { kind: "driver", version: compat.package, atLeast: false },
-        },
-      ] as const)
+    ? [otherDriver(`install that driver: ${driver.text} → ${compat.package}`, compat.package)]
     : updateDriver(compat.package, nvidia, ", which needs no package");
   if (nvidia.scale === "wsl") {
     return no(

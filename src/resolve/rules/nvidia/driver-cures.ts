@@ -3,7 +3,13 @@
 import { driverBranch, parseDriverVersion } from "../../../hardware/driver-version.ts";
 import { findArchitecture } from "../../../hardware/gpu-architectures.ts";
 import type { GpuView, NvidiaView } from "../../nvidia-view.ts";
+import { byHand } from "../../misfit.ts";
 import type { Cure } from "../../verdict.ts";
+
+/** The cure by exactly this driver, or with `atLeast` by any newer driver too. */
+export function otherDriver(text: string, version: string, atLeast = false): Cure {
+  return { text, remedy: { kind: "driver", version, atLeast } };
+}
 
 type Gpus = readonly Pick<GpuView, "label" | "compute">[];
 
@@ -19,20 +25,9 @@ export function updateDriver(
   const wanted = parseDriverVersion(minimum);
   const last = scale === "linux" ? lastDriverBranch(gpus) : null;
   if (wanted === null || last === null || driverBranch(wanted) <= last.branch)
-    return [
-      {
-        text: `update the NVIDIA driver: ${driverText} → >= ${minimum}${note}`,
-        remedy: { kind: "driver", version: minimum, atLeast: true },
-      },
-    ];
+    return [otherDriver(`update the NVIDIA driver: ${driverText} → >= ${minimum}${note}`, minimum, true)];
   const why = `no driver >= ${minimum} drives ${last.label}, ${last.branch} is the last branch that does`;
-  return [
-    {
-      text: `add a cell with an older toolkit: ${why}`,
-      remedy: null,
-      adopted: `adopt an image of an older toolkit: ${why}`,
-    },
-  ];
+  return [byHand(`add a cell with an older toolkit: ${why}`, `adopt an image of an older toolkit: ${why}`)];
 }
 
 /** A Jetson's driver comes with JetPack alone. */

@@ -13,10 +13,10 @@ import {
 } from "../../../hardware/driver-version.ts";
 import type { CudaRequirement, DriverRequirement } from "../../../lock/requirement.ts";
 import type { NvidiaView } from "../../nvidia-view.ts";
-import { misfit } from "../../misfit.ts";
+import { byHand, misfit } from "../../misfit.ts";
 import type { DriverService, Misfit } from "../../verdict.ts";
 import { checkCompatPackage } from "./compat-package.ts";
-import { updateDriver, updateJetPack } from "./driver-cures.ts";
+import { otherDriver, updateDriver, updateJetPack } from "./driver-cures.ts";
 import type { RuleThresholds } from "../rule.ts";
 
 type Mode<M extends DriverRequirement["mode"]> = Extract<DriverRequirement, { mode: M }>;
@@ -125,11 +125,10 @@ function checkBundledDriver(
       "DRIVER_NOT_EXACT",
       `bundles the driver ${version} and needs exactly that kernel module, WSL has none (its driver is ${driverText})`,
       [
-        {
-          text: "add a cell that takes the host's driver (driver mode host)",
-          remedy: null,
-          adopted: "adopt an image that bundles no driver",
-        },
+        byHand(
+          "add a cell that takes the host's driver (driver mode host)",
+          "adopt an image that bundles no driver",
+        ),
       ],
     );
   }
@@ -138,19 +137,8 @@ function checkBundledDriver(
       "DRIVER_NOT_EXACT",
       `bundles the driver ${version} and needs exactly that kernel module, this host has ${driverText}`,
       [
-        ...(scale === "l4t"
-          ? []
-          : [
-              {
-                text: `install that driver: ${driverText} → ${version}`,
-                remedy: { kind: "driver", version, atLeast: false },
-              } as const,
-            ]),
-        {
-          text: `add a cell that bundles ${driverText}`,
-          remedy: null,
-          adopted: `adopt an image that bundles ${driverText}, or none`,
-        },
+        ...(scale === "l4t" ? [] : [otherDriver(`install that driver: ${driverText} → ${version}`, version)]),
+        byHand(`add a cell that bundles ${driverText}`, `adopt an image that bundles ${driverText}, or none`),
       ],
     );
   }

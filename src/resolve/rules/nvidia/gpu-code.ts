@@ -13,7 +13,7 @@ import { findArchitecture, gpuArchitectures, isDroppedBy } from "../../../hardwa
 import type { CudaRequirement } from "../../../lock/requirement.ts";
 import { compareText } from "../../../io/collections.ts";
 import type { GpuView } from "../../nvidia-view.ts";
-import { misfit } from "../../misfit.ts";
+import { byHand, misfit } from "../../misfit.ts";
 import { hideGpus } from "../shared-cures.ts";
 import { lastDriverBranch } from "./driver-cures.ts";
 import { type CodeFit, codeKinds, type Cure, type DriverService, type Misfit } from "../../verdict.ts";
@@ -131,11 +131,7 @@ function addCodes(toolkit: string, lacking: readonly GpuView[]): Cure {
   const [only] = cures;
   if (only !== undefined && cures.length === 1 && computes.length === lacking.length) return only;
   const adopted = `adopt an image with code for compute capability ${[...distinct.keys()].join(" and ")}`;
-  return {
-    text: cures.map(({ text }) => text).join(", and "),
-    remedy: null,
-    ...(distinct.size === 0 ? {} : { adopted }),
-  };
+  return byHand(cures.map(({ text }) => text).join(", and "), distinct.size === 0 ? undefined : adopted);
 }
 
 /** `add compute=9.0 to the image's cell`, unless its toolkit does not compile for that. */
@@ -151,7 +147,7 @@ function addCode(toolkit: string, compute: ComputeCapability): Cure {
   const { firstToolkit, lastToolkit } = architecture;
   const which = lastToolkit === null ? `${firstToolkit} or newer` : `${firstToolkit} to ${lastToolkit}`;
   const text = `add a cell with compute=${number} and CUDA ${which}: CUDA ${toolkit} does not compile for it`;
-  return { text, remedy: null, adopted };
+  return byHand(text, adopted);
 }
 
 function tooNew(

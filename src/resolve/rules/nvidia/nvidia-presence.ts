@@ -6,10 +6,11 @@ import { compareCudaVersions, driverBranch, parseCudaVersion } from "../../../ha
 import { findArchitecture } from "../../../hardware/gpu-architectures.ts";
 import { isLabelled } from "../../../host/host-problems.ts";
 import type { HostView } from "../../host-view.ts";
-import { misfit } from "../../misfit.ts";
+import { byHand, misfit } from "../../misfit.ts";
 import type { GpuView, NvidiaView } from "../../nvidia-view.ts";
 import type { Misfit } from "../../verdict.ts";
 import { because, noGpu, noneVisible } from "../gpu-presence.ts";
+import { otherDriver } from "./driver-cures.ts";
 import type { RuleThresholds } from "../rule.ts";
 
 /** At least one GPU is visible, and a driver drives them. */
@@ -80,48 +81,27 @@ function checkDriven(gpu: GpuView, nvidia: NvidiaView): Misfit | null {
       `install the open kernel modules of the driver`,
     );
   }
-  const first = branchToCome(gpu, nvidia);
-  if (first !== null) {
-    return misfit(
-      "NO_GPU",
-      `driver ${driver.text} does not drive ${name} yet: ${first} is the first branch that does`,
-      [
-        {
-          text: `update the NVIDIA driver: ${driver.text} → >= ${first}`,
-          remedy: { kind: "driver", version: String(first), atLeast: true },
-        },
-        ...(nvidia.gpus.some((each) => branchToCome(each, nvidia) === null)
-          ? [{ text: "hide this GPU", remedy: null }]
-          : []),
-      ],
-    );
+  const missed = missedBranch(gpu, nvidia);
+  if (missed === null) return null;
+  const { branch, isFirst } = missed;
+  const others = nvidia.gpus.some((each) => missedBranch(each, nvidia)?.isFirst !== isFirst);
+  const hide = others ? [byHand("hide this GPU")] : [];
+  if (isFirst) {
+    const update = `update the NVIDIA driver: ${driver.text} → >= ${branch}`;
+    const why = `driver ${driver.text} does not drive ${name} yet: ${branch} is the first branch that does`;
+    return misfit("NO_GPU", why, [otherDriver(update, String(branch), true), ...hide]);
   }
-  const last = branchLeft(gpu, nvidia);
-  if (last === null) return null;
-  const others = nvidia.gpus.some((each) => branchLeft(each, nvidia) === null);
-  return misfit(
-    "NO_GPU",
-    `driver ${driver.text} no longer drives ${name}: ${last} is the last branch that does`,
-    [
-      {
-        text: `install the driver's branch ${last}: ${driver.text} → ${last}.x`,
-        remedy: { kind: "driver", version: String(last), atLeast: false },
-      },
-      ...(others ? [{ text: "hide this GPU", remedy: null }] : []),
-    ],
-  );
+  const install = `install the driver's branch ${branch}: ${driver.text} → ${branch}.x`;
+  const why = `driver ${driver.text} no longer drives ${name}: ${branch} is the last branch that does`;
+  return misfit("NO_GPU", why, [otherDriver(install, String(branch)), ...hide]);
 }
 
-/** The last branch that drives a GPU, if this driver is newer; null if it drives the GPU, as far as the tables know. */
-function branchLeft({ compute }: GpuView, nvidia: NvidiaView): number | null {
-  const last = compute === null ? null : (findArchitecture(compute)?.lastDriverBranch ?? null);
-  return last !== null && isNewerThanBranch(nvidia, last) ? last : null;
-}
-
-/** The first branch that drives a GPU, if this driver is older; null if it drives the GPU, as far as the tables know. */
-function branchToCome({ compute }: GpuView, nvidia: NvidiaView): number | null {
-  const first = compute === null ? null : (findArchitecture(compute)?.firstDriverBranch ?? null);
-  return first !== null && isOlderThanBranch(nvidia, first) ? first : null;
+/** The first branch that drives a GPU, if this driver is older, or the last, if it is newer; null if it drives the GPU, as far as the tables know. */
+function missedBranch({ compute }: GpuView, nvidia: NvidiaView) {
+  const architecture = compute === null ? null : findArchitecture(compute);
+  const { firstDriverBranch: first = null, lastDriverBranch: last = null } = architecture ?? {};
+  if (first !== null && compareToBranch(nvidia, first) < 0) return { branch: first, isFirst: true };
+  return last !== null && compareToBranch(nvidia, last) > 0 ? { branch: last, isFirst: false } : null;
 }
 
 /** The branches at which drivers begin and cease to drive a GPU of this compute capability. */
@@ -133,16 +113,10 @@ export function presenceThresholds(compute: ComputeCapability): RuleThresholds {
   return { drivers, cudas, after: last !== null };
 }
 
-function isOlderThanBranch({ driver, cuda, scale }: NvidiaView, branch: number): boolean {
-  if (driver === null || scale === "l4t") return false;
-  if (scale === "linux") return driverBranch(driver) < branch;
-  const firstCuda = parseCudaVersion(cudaOfDriver(String(branch)) ?? "");
-  return cuda !== null && firstCuda !== null && compareCudaVersions(cuda, firstCuda) < 0;
-}
-
-function isNewerThanBranch({ driver, cuda, scale }: NvidiaView, branch: number): boolean {
-  if (driver === null || scale === "l4t") return false;
-  if (scale === "linux") return driverBranch(driver) > branch;
-  const lastCuda = parseCudaVersion(cudaOfDriver(String(branch)) ?? "");
-  return cuda !== null && lastCuda !== null && compareCudaVersions(cuda, lastCuda) > 0;
+/** Negative for a driver that is older than the branch; 0 also where nobody can say. */
+function compareToBranch({ driver, cuda, scale }: NvidiaView, branch: number): number {
+  if (driver === null || scale === "l4t") return 0;
+  if (scale === "linux") return driverBranch(driver) - branch;
+  const offered = parseCudaVersion(cudaOfDriver(String(branch)) ?? "");
+  return cuda === null || offered === null ? 0 : compareCudaVersions(cuda, offered);
 }

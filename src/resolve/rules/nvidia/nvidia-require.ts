@@ -3,7 +3,8 @@
 import type { CudaRequirement } from "../../../lock/requirement.ts";
 import type { GpuView, NvidiaView } from "../../nvidia-view.ts";
 import type { HostView } from "../../host-view.ts";
-import { misfit } from "../../misfit.ts";
+import { byHand, misfit } from "../../misfit.ts";
+import { otherDriver } from "./driver-cures.ts";
 import { evaluateRequire, parseRequire, type RequireSubject } from "./parse-nvidia-require.ts";
 import type { Misfit } from "../../verdict.ts";
 import type { RuleThresholds } from "../rule.ts";
@@ -47,12 +48,13 @@ function findUnsatisfied({ require }: CudaRequirement, { nvidia }: RequireView):
       "NVIDIA_REQUIRE_UNSATISFIED",
       `NVIDIA_REQUIRE_CUDA "${shorten(require)}" ${verb} for ${gpu.label}: ${offer}`,
       [
-        {
-          text: `update the driver so that ${shorten(require.split(" ")[0] ?? require)} holds (CUDA ${cuda} here)`,
-          // workingCures finds the driver.
-          remedy: { kind: "driver", version: nvidia.driverText ?? "0", atLeast: true },
-        },
-        { text: "set NVIDIA_DISABLE_REQUIRE=true if you know better", remedy: null },
+        // workingCures finds the driver.
+        otherDriver(
+          `update the driver so that ${shorten(require.split(" ")[0] ?? require)} holds (CUDA ${cuda} here)`,
+          nvidia.driverText ?? "0",
+          true,
+        ),
+        byHand("set NVIDIA_DISABLE_REQUIRE=true if you know better"),
       ],
     );
   }

@@ -10,9 +10,11 @@ import {
   parseDriverVersion,
 } from "../../../hardware/driver-version.ts";
 import { alternativesOf } from "../../../lock/alternatives.ts";
+import { byHand } from "../../misfit.ts";
 import type { NvidiaView } from "../../nvidia-view.ts";
 import type { TrialOf } from "../../trial.ts";
 import type { Cure, ReasonCode, Remedy } from "../../verdict.ts";
+import { otherDriver } from "./driver-cures.ts";
 import { driverThresholds } from "./driver.ts";
 import { presenceThresholds } from "./nvidia-presence.ts";
 import { requireThresholds } from "./nvidia-require.ts";
@@ -20,11 +22,7 @@ import { requireThresholds } from "./nvidia-require.ts";
 export function otherToolkit(nvidia: NvidiaView | null): Cure {
   const drives = nvidia?.gpus.map(({ label }) => label).join(", ") ?? "the GPUs";
   const why = `no driver serves this one and ${drives}`;
-  return {
-    text: `add a cell with another toolkit: ${why}`,
-    remedy: null,
-    adopted: `adopt an image of another toolkit: ${why}`,
-  };
+  return byHand(`add a cell with another toolkit: ${why}`, `adopt an image of another toolkit: ${why}`);
 }
 
 /** The proposed driver if it works, else the nearest that works, else none. */
@@ -54,7 +52,7 @@ export function tryDriver(
   const text = older
     ? `install the driver's branch ${branch}: ${nvidia.driverText} → ${version}`
     : `update the NVIDIA driver: ${nvidia.driverText} → >= ${version}`;
-  return [{ text, remedy: { kind: "driver", version, atLeast: !older } }];
+  return [otherDriver(text, version, !older)];
 }
 
 /** The drivers at which some rule changes its answer: newer ones ascending, then older ones descending. */

@@ -1,9 +1,6 @@
 import { expect, test } from "vitest";
-import {
-  createLabeller,
-  presentLabels,
-  questionKeys,
-} from "../../../../src/node/launch/labels/image-labels.ts";
+import { createLabeller, questionKeys } from "../../../../src/node/launch/labels/image-labels.ts";
+import { presentLabels } from "../../../../src/node/launch/labels/node-labels.ts";
 import { cpuHost } from "../../../resolve/support/hosts.ts";
 import { image, lockOf } from "../../../resolve/support/locks.ts";
 
