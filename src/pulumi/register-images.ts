@@ -14,6 +14,7 @@ import { lockEntryOf, lockOf } from "../fleet/engines/built-cell.ts";
 import { jobOf, type ReadyCell } from "../fleet/engines/jobs.ts";
 import { parseDockerfile } from "../fleet/dockerfile/instructions.ts";
 import { endOfTarget } from "../fleet/dockerfile/stages.ts";
+import { count, firstOf } from "../io/table.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import type { ImageFleetArgs, RegistryLogin } from "./args.ts";
@@ -204,28 +205,17 @@ function lockOfImages(
   builder: string,
 ): Lock {
   const { matrix } = plan;
+  const by = { described: builder, localEngine: null };
   const images = cells.map((planned): [string, LockedImage] => {
-    const image = made[planned.cell.id] ?? nothing;
+    const built = { ...(made[planned.cell.id] ?? nothing), image: null, buildMs: null };
     // Without a time: an output must not change with every update.
-    return [
-      planned.cell.id,
-      {
-        ...lockEntryOf(
-          planned,
-          { ...image, image: null, buildMs: null },
-          { described: builder, localEngine: null },
-          "",
-        ),
-        created: null,
-      },
-    ];
+    return [planned.cell.id, { ...lockEntryOf(planned, built, by, ""), created: null }];
   });
   return lockOf(matrix, Object.fromEntries(images));
 }
 
 function lostText(names: readonly string[]): string {
-  const some = names.slice(0, 10).join(", ");
-  return `the registry does not have ${names.length} ${names.length === 1 ? "image" : "images"} any more that this stack has pushed: ${some}${names.length > 10 ? " …" : ""}; built again from the same inputs`;
+  return `the registry does not have ${count(names.length, "image")} any more that this stack has pushed: ${firstOf(names, 10)}; built again from the same inputs`;
 }
 
 /**
