@@ -69,14 +69,8 @@ export async function runDockerBuild(
         "docker",
         [
           ...command,
-          ...[
-            "--progress",
-            "plain",
-            isBuildx ? "--metadata-file" : "--iidfile",
-            result,
-            "--file",
-            dockerfile,
-          ],
+          ...["--progress", "plain", "--file", dockerfile],
+          ...[isBuildx ? "--metadata-file" : "--iidfile", result],
           ...buildFlags(request, stepOptions),
           ...named,
           ...cacheFrom.flatMap((from) => ["--cache-from", cacheReference(from, request.cell)]),
