@@ -31,7 +31,7 @@ const fewImages = 32;
  * taken as the lock describes them: a page of tags saves a thousand questions. Throws `REGISTRY_FAILED`, with every image that is gone.
  */
 export async function describeImages(request: DescribeRequest): Promise<DescribedImages> {
-  const { images, manifests = new Map<string, ManifestDescriptor>() } = request;
+  const { registry, reference, images, manifests = new Map<string, ManifestDescriptor>() } = request;
   const entries = new Map<string, IndexEntry>();
   const noted = [...images].filter(([cell, { digest }]) => {
     const manifest = manifests.get(cell);
@@ -45,34 +45,21 @@ export async function describeImages(request: DescribeRequest): Promise<Describe
     entries.set(cell, { image, descriptor });
     assumed.push(cell);
   }
-  const asked = await askAll(
-    request,
-    [...images].filter(([cell]) => !entries.has(cell)),
-  );
-  return { entries: new Map([...entries, ...asked]), assumed };
+  const problems: Problem[] = [];
+  const others = [...images].filter(([cell]) => !entries.has(cell));
+  await pLimit(atOnce).map(others, async ([cell, image]) => {
+    const descriptor = await describe(registry, reference, image);
+    if (descriptor !== null) entries.set(cell, { image, descriptor });
+    else problems.push(gone(cell, image));
+  });
+  throwProblems(problems);
+  return { entries, assumed };
 }
 
 async function tagsOf({ registry, reference }: DescribeRequest): Promise<Set<string>> {
   const tags = new Set<string>();
   for await (const tag of registry.listTags(reference)) tags.add(tag);
   return tags;
-}
-
-async function askAll(
-  { registry, reference }: DescribeRequest,
-  images: readonly (readonly [cell: string, image: IndexedImage])[],
-): Promise<Map<string, IndexEntry>> {
-  const limit = pLimit(atOnce);
-  const problems: Problem[] = [];
-  const entries = new Map<string, IndexEntry>();
-  const ask = async (cell: string, image: IndexedImage) => {
-    const descriptor = await describe(registry, reference, image);
-    if (descriptor !== null) entries.set(cell, { image, descriptor });
-    else problems.push(gone(cell, image));
-  };
-  await limit.map(images, ([cell, image]) => ask(cell, image));
-  throwProblems(problems);
-  return entries;
 }
 
 function gone(cell: string, { digest }: IndexedImage): Problem {
