@@ -1,6 +1,6 @@
 /** Transient tags, by which publishers of one tag see each other: registries have no conditional write. */
 
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import type { Digest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import { indexTypes } from "../../oci/media-types.ts";
@@ -97,10 +97,7 @@ export async function withdraw(
 }
 
 function hashOf(tag: string | null): string {
-  return createHash("sha256")
-    .update(tag ?? "")
-    .digest("hex")
-    .slice(0, 16);
+  return digestOf(tag ?? "").slice("sha256:".length, "sha256:".length + 16);
 }
 
 function emptyIndex(note: string): Manifest {
