@@ -119,16 +119,13 @@ export async function runPlan(
   const unused = unusedIn(plan, effects);
   const notes = options.push ? unattestedImages(plan, summary) : [];
   for (const problem of notes) world.onEvent({ type: "problem", problem });
-  if (isJudged) throwProblems([...unused, ...summary.results.flatMap(strictWarnings), ...kept]);
+  const warnings = summary.results.flatMap((result) => (result.status === "built" ? result.warnings : []));
+  if (isJudged) throwProblems([...unused, ...warnings.filter(isStrict), ...kept]);
   for (const problem of unused) world.onEvent({ type: "problem", problem });
   return summary;
 }
 
-/** The warnings of one image that `strict` makes errors. */
-function strictWarnings(result: CellResult): readonly Problem[] {
-  return result.status === "built" ? result.warnings.filter(isStrict) : [];
-}
-
+/** A warning that `strict` makes an error. */
 function isStrict({ code }: Problem): boolean {
   return code === "AUDIT_CPU_COMPILED_FOR";
 }
