@@ -89,7 +89,8 @@ export async function createBuildxEngine({
       // When the cache could not be written, the steps are in the builder and only the writing is done again.
       const { config, digest } = await retryPush(() => rewriting(watch.onLog, build), watch);
       // An engine's own id of an image is what BuildKit calls the image's digest there.
-      const id = idOf(request, engineOf === null ? (config ?? digest) : digest);
+      const id = engineOf === null ? (config ?? digest) : digest;
+      if (id === null) throw engineFailed(`ended the build of ${request.cell} without an image`);
       return imageOf(id, request);
     },
     async diffIds(name, { signal }) {
@@ -147,11 +148,6 @@ function localBasesOf(facts: BuilderFacts, engineOf: (() => Promise<DockerApi>) 
     return createLocalBases(await engineOf());
   });
   return async (ids, work) => (ids.length === 0 ? work() : (await api())(ids, work));
-}
-
-function idOf({ cell }: BuildRequest, digest: string | null): string {
-  if (digest === null) throw engineFailed(`ended the build of ${cell} without an image`);
-  return digest;
 }
 
 interface Writes {
