@@ -16,12 +16,6 @@ export interface DescribeRequest {
   readonly manifests?: ReadonlyMap<string, ManifestDescriptor> | undefined;
 }
 
-export interface DescribedImages {
-  readonly entries: Map<string, IndexEntry>;
-  /** Cells whose manifests were taken from the lock because the registry lists their tags. */
-  readonly assumed: readonly string[];
-}
-
 const atOnce = 16;
 // So many single questions cost about as much as listing the tags of a large repository.
 const fewImages = 32;
@@ -30,7 +24,7 @@ const fewImages = 32;
  * The present index is no source: whoever can write its tag can write anything there. Of many images, those whose tag the registry lists are
  * taken as the lock describes them: a page of tags saves a thousand questions. Throws `REGISTRY_FAILED`, with every image that is gone.
  */
-export async function describeImages(request: DescribeRequest): Promise<DescribedImages> {
+export async function describeImages(request: DescribeRequest) {
   const { registry, reference, images, manifests = new Map<string, ManifestDescriptor>() } = request;
   const entries = new Map<string, IndexEntry>();
   const noted = [...images].filter(([cell, { digest }]) => {
@@ -38,6 +32,7 @@ export async function describeImages(request: DescribeRequest): Promise<Describe
     return manifest?.digest === digest && !isIndexType(manifest.mediaType);
   });
   const listed = noted.length <= fewImages ? new Set<string>() : await tagsOf(request);
+  // Cells whose manifests were taken from the lock because the registry lists their tags.
   const assumed: string[] = [];
   for (const [cell, image] of noted) {
     const descriptor = manifests.get(cell);
