@@ -77,11 +77,10 @@ export async function fetchFleet(reference: ImageReference, options: FetchOption
   }
 }
 
-const noIndex: readonly ProblemCode[] = ["INDEX_INVALID", "INDEX_FORMAT"];
-
 /** A signed digest that is no readable index cannot vouch for an image. */
 function unsigned(error: unknown, reference: ImageReference): unknown {
-  if (!(error instanceof ImgmatchError && noIndex.includes(error.code))) return error;
+  if (!(error instanceof ImgmatchError && ["INDEX_INVALID", "INDEX_FORMAT"].includes(error.code)))
+    return error;
   return new ImgmatchError({
     code: "SIGNATURE_MISSING",
     message: `${formatImageReference(reference)} is no index that vouches for an image: ${error.problems[0].message}`,

@@ -107,7 +107,9 @@ export async function prepareFleet(
     given: { login: login.given, secrets },
     revision: await readRevision(fleet.root, env),
     epoch: sourceDateEpoch(env),
-    baseDir: providerFolder(env),
+    // `pulumi` runs program and provider in one folder, and gives the program the address of its engine by the environment. A function
+    // that the Automation API runs is inside another process, anywhere.
+    baseDir: env.PULUMI_NODEJS_MONITOR ? process.cwd() : null,
     workDir: join(root, ".imgmatch", "pulumi"),
     known: stack.images,
   };
@@ -195,14 +197,6 @@ async function findPublishedAs({ own }: Logins, ...asked: Parameters<typeof find
     const [first, ...rest] = error.problems;
     throw new ImgmatchError([aboutLogin(first), ...rest.map(aboutLogin)], { cause: error });
   }
-}
-
-/**
- * `pulumi` runs program and provider in one folder, and gives the program the address of its engine by the environment. A function
- * that the Automation API runs is inside another process, anywhere: null.
- */
-function providerFolder(env: Readonly<Record<string, string | undefined>>): string | null {
-  return env.PULUMI_NODEJS_MONITOR ? process.cwd() : null;
 }
 
 /** An option in the words of a program's author. */

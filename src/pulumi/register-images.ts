@@ -22,7 +22,7 @@ import { meansOf } from "./means.ts";
 import { imageOpener, type MadeImage, nothing } from "./open-images.ts";
 import { hiddenOutput, pulumi } from "./packages.ts";
 import type { CellsAlone, PreparedFleet } from "./prepared-fleet.ts";
-import type { GivenNow, ImageMeans, ImageProvider, ServerLogin } from "./providers/provider.ts";
+import type { ImageMeans, ImageProvider, ServerLogin } from "./providers/provider.ts";
 import type { StackImage } from "./stack-images.ts";
 import { openStaging, stagedTime, type Staging } from "./stage.ts";
 import type { Digest } from "../oci/digest.ts";
@@ -48,7 +48,10 @@ export function announceImages(
 ): FleetData {
   const { name, provider } = component;
   const later = <T>() => unknown.apply((value) => value as T);
-  const options = { ...optionsFor(component, resources), ...provider.options(null, nothingGiven) };
+  const options = {
+    ...optionsFor(component, resources),
+    ...provider.options(null, { login: null, secrets: null }),
+  };
   for (const id of cells) provider.announce(resourceName(name, id), push, later, options);
   return { references: later(), lock: later() };
 }
@@ -78,7 +81,11 @@ export async function registerImages(component: FleetComponent, prepared: Prepar
       images[id] = pulumi.output(open.published(planned, inRegistry));
     else if (digest !== null) images[id] = digest.apply((repoDigest) => open.built(planned, repoDigest));
   }
-  if (lost.length > 0) pulumi.log.warn(lostText(lost), parent);
+  if (lost.length > 0)
+    pulumi.log.warn(
+      `the registry does not have ${count(lost.length, "image")} any more that this stack has pushed: ${firstOf(lost, 10)}; built again from the same inputs`,
+      parent,
+    );
   const all = made(images).apply((known) => {
     staging.end();
     return known;
@@ -154,8 +161,6 @@ interface Registration {
   readonly means: ImageMeans;
 }
 
-const nothingGiven: GivenNow = { login: null, secrets: null };
-
 function registryOf(login: Input<RegistryLogin> | undefined, repository: string): Output<ServerLogin> | null {
   if (login === undefined) return null;
   const host = parseImageReference(repository).registry;
@@ -212,10 +217,6 @@ function lockOfImages(
     return [planned.cell.id, { ...lockEntryOf(planned, built, by, ""), created: null }];
   });
   return lockOf(matrix, Object.fromEntries(images));
-}
-
-function lostText(names: readonly string[]): string {
-  return `the registry does not have ${count(names.length, "image")} any more that this stack has pushed: ${firstOf(names, 10)}; built again from the same inputs`;
 }
 
 /**
