@@ -10,7 +10,6 @@ export interface StackImage {
   readonly dockerfile: string;
   /** The Dockerfile's path as the program gave it, which the provider reads again; null where the state does not tell. */
   readonly path: string | null;
-  /** It was pushed. */
   readonly pushed: boolean;
   /** The login that it was pushed with; null if that was not the program's. */
   readonly login: { readonly server: string; readonly username: string } | null;

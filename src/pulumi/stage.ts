@@ -37,11 +37,9 @@ const dockerfiles = ".imgmatch";
 const filesAlone = `${dockerfiles}/context`;
 
 interface StagingState {
-  /** For everything that is staged. */
   readonly folder: string;
   /** The provider heeds a Dockerfile's own .dockerignore. */
   readonly ignoreFiles: boolean;
-  /** The contexts that this update has staged. */
   readonly staged: Map<string, Promise<string>>;
   /** Ends the use of each context that it has staged. */
   readonly ends: (() => void)[];

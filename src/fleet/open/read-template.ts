@@ -161,7 +161,6 @@ async function readReferenced(
   }
 }
 
-/** The path of the nearest name in the same folder. */
 function nearestFile(root: string, path: string): string | null {
   const files = attempt(() => readdirSync(join(root, dirname(path))), []);
   const near = suggest(basename(path), files);

@@ -20,7 +20,6 @@ export interface Announcement {
 /** The content of a withdrawn transient tag in a registry that cannot remove tags. */
 export const left = emptyIndex("left");
 
-/** Matches the transient tags of all publishers. */
 export function isTransientTag(tag: string): boolean {
   return /^imgmatch-[0-9a-f]{16}-[0-9a-f]{8}$/.test(tag);
 }

@@ -24,7 +24,6 @@ export interface SignerChoice {
   readonly signRoot?: string;
 }
 
-/** What signs the images of a repository. */
 type SignFleet = (repository: string, registry: FullRegistryClient) => Promise<FleetSigner>;
 
 /** null without `--sign`. Opens the key, so that its mistakes are told before anything is built. */

@@ -8,9 +8,8 @@ import type { StackImage } from "../stack-images.ts";
 export interface ImageBuild {
   /** `repository:tag` */
   readonly imageName: string;
-  /** Path as the provider reads it. */
+  /** Paths as the provider reads them. */
   readonly context: string;
-  /** Path as the provider reads it. */
   readonly dockerfile: string;
   readonly args: Readonly<Record<string, string>>;
   readonly labels: Readonly<Record<string, string>>;
@@ -31,7 +30,6 @@ export interface ServerLogin {
 }
 
 export interface ImageMeans {
-  /** References. */
   readonly cacheFrom: Output<readonly string[]>;
   /** References, or `inline`. */
   readonly cacheTo: Output<readonly string[]>;

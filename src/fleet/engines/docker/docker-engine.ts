@@ -136,7 +136,6 @@ async function imageOf(
   return { id: imageId, size };
 }
 
-/** From this release on docker's own client is buildx. */
 const firstWithBuildx = 23;
 
 const patienceMs = 15_000;
