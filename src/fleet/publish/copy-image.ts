@@ -14,20 +14,15 @@ import {
   withDigest,
   withTag,
 } from "../../oci/reference.ts";
-import type {
-  BlobCopier,
-  Manifest,
-  ManifestDescriptor,
-  ReferrersReader,
-  RegistryClient,
-} from "../../oci/registry/client.ts";
+import type { Manifest, ManifestDescriptor, RegistryClient } from "../../oci/registry/client.ts";
+import type { FullRegistryClient } from "../../oci/registry/create-client.ts";
 import { tryAgain } from "../../oci/registry/try-again.ts";
 import { attachManifest } from "../../trust/attach.ts";
 import { findReferrers } from "../../trust/find-evidence.ts";
 import { type Pace, writeTag } from "./write-tag.ts";
 
 export interface CopyImageOptions extends Pace {
-  readonly registry: RegistryClient & BlobCopier & ReferrersReader;
+  readonly registry: FullRegistryClient;
 }
 
 /** Blobs at one time: each has two pieces of 16 MiB in memory. */
