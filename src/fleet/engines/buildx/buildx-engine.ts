@@ -72,7 +72,12 @@ export async function createBuildxEngine({
     rewriting(watch.onLog, (rewrite) =>
       buildx(means, request, ["--output", `type=oci,"dest=${file}"${option(rewrite)}`], watch),
     );
-  const { imageOf, requestOf } = createOrigins();
+  const origins = new WeakMap<BuiltImage, BuildRequest>();
+  const requestOf = (image: BuiltImage): BuildRequest => {
+    const found = origins.get(image);
+    if (found === undefined) throw new InternalError(`${image.id} was built by another engine`);
+    return found;
+  };
   return {
     isHere: false,
     attests: facts.attests && (engineOf === null || (await engineOf().then(hasContentStore, () => false))),
@@ -91,7 +96,9 @@ export async function createBuildxEngine({
       // An engine's own id of an image is what BuildKit calls the image's digest there.
       const id = engineOf === null ? (config ?? digest) : digest;
       if (id === null) throw engineFailed(`ended the build of ${request.cell} without an image`);
-      return imageOf(id, request);
+      const image = { id, size: null };
+      origins.set(image, request);
+      return image;
     },
     async diffIds(name, { signal }) {
       if (engineOf === null) throw seesNoImages(facts);
@@ -121,22 +128,6 @@ export async function createBuildxEngine({
           () => {},
         );
       return digest;
-    },
-  };
-}
-
-function createOrigins() {
-  const made = new WeakMap<BuiltImage, BuildRequest>();
-  return {
-    imageOf(id: string, request: BuildRequest): BuiltImage {
-      const image = { id, size: null };
-      made.set(image, request);
-      return image;
-    },
-    requestOf(image: BuiltImage): BuildRequest {
-      const found = made.get(image);
-      if (found === undefined) throw new InternalError(`${image.id} was built by another engine`);
-      return found;
     },
   };
 }
