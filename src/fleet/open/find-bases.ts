@@ -36,8 +36,9 @@ export interface BaseSources {
 }
 
 /**
- * The function that finds the bases of a cell; `replace` names for a base the one to build with instead. The digest of a base is that of another fleet's image, else the one written in the reference,
- * else the lock's pin, else the registry's, else the id of the engine's image, else null.
+ * The function that finds the bases of a cell; `replace` names for a base the one to build with instead. The digest of a base is that of
+ * another fleet's image, else the one written in the reference, else the lock's pin, else the registry's, else the id of the engine's image,
+ * else null.
  */
 export function baseFinder(
   pins: LockPins | null,
