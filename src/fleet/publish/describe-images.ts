@@ -31,7 +31,8 @@ export async function describeImages(request: DescribeRequest) {
     const manifest = manifests.get(cell);
     return manifest?.digest === digest && !isIndexType(manifest.mediaType);
   });
-  const listed = noted.length <= fewImages ? new Set<string>() : await tagsOf(request);
+  const listed = new Set<string>();
+  if (noted.length > fewImages) for await (const tag of registry.listTags(reference)) listed.add(tag);
   // Cells whose manifests were taken from the lock because the registry lists their tags.
   const assumed: string[] = [];
   for (const [cell, image] of noted) {
@@ -49,12 +50,6 @@ export async function describeImages(request: DescribeRequest) {
   });
   throwProblems(problems);
   return { entries, assumed };
-}
-
-async function tagsOf({ registry, reference }: DescribeRequest): Promise<Set<string>> {
-  const tags = new Set<string>();
-  for await (const tag of registry.listTags(reference)) tags.add(tag);
-  return tags;
 }
 
 function gone(cell: string, { digest }: IndexedImage): Problem {
