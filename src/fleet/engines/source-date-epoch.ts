@@ -12,8 +12,8 @@ export function sourceDateEpoch(env: Readonly<Record<string, string | undefined>
 const refusal = 'exporter option "rewrite-timestamp" conflicts with';
 
 /**
- * Runs one build with the option where it is wanted and taken, else without. The containerd image store of Docker 25 to 28 unpacks whatever is built, and the option excludes that. Only the attempt
- * tells, after the last step; the second one has all steps in its cache.
+ * Runs one build with the option where it is wanted and taken, else without. The containerd image store of Docker 25 to 28 unpacks whatever is
+ * built, and the option excludes that. Only the attempt tells, after the last step; the second one has all steps in its cache.
  */
 export function createRewriting(wanted: boolean) {
   let asks = wanted;
