@@ -180,7 +180,6 @@ async function adoptOne(
   };
 }
 
-/** The label of the march, as a matrix writes it. */
 /** Names the image in what its files do not tell: several are adopted at once. */
 function named<Found>(name: string, find: () => Found): Found {
   try {
@@ -192,6 +191,7 @@ function named<Found>(name: string, find: () => Found): Found {
   }
 }
 
+/** The label of the march, as a matrix writes it. */
 function marchOf({ cpu }: Requirement, { without = [] }: Statement): string {
   return [cpu.march, ...without.map((feature) => `no-${feature}`)].join("-");
 }

@@ -2,7 +2,6 @@
 
 import { type Problem, usageError } from "../errors.ts";
 import type { ImageEffect } from "../inspect/audit/audit-image.ts";
-import { groupBy } from "../io/collections.ts";
 import { inWorld, type Watching, type World } from "../io/world.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
 import type { Lock } from "../lock/lock.ts";
@@ -65,12 +64,8 @@ async function auditBuilt(asked: AuditOptions, world: World): Promise<AuditAnswe
       return effect === undefined ? [] : [{ cell, effect }];
     }),
   );
-  const unusedByCell = groupBy(
-    unused.flatMap(({ problem, cells }) => cells.map((cell) => ({ cell, problem }))),
-    ({ cell }) => cell,
-  );
   const cells = answer.cells.map((found) => {
-    const more = unusedByCell.get(found.cell)?.map(({ problem }) => problem) ?? [];
+    const more = unused.filter(({ cells }) => cells.includes(found.cell)).map(({ problem }) => problem);
     return { ...found, lies: [...found.lies, ...more] };
   });
   return { ...answer, cells };

@@ -3,14 +3,12 @@
 import { type Problem, throwProblems, usageError } from "../errors.ts";
 import { inWorld, note, type World } from "../io/world.ts";
 import { readLockIfPresent } from "../lock/lock-file.ts";
-import type { FullRegistryClient } from "../oci/registry/create-client.ts";
 import { forPush, registryFor } from "../oci/registry/registry-access.ts";
 import { defaultEngine, requirePush } from "./engines/engine-choice.ts";
 import { engineTraits } from "./engines/engine-traits.ts";
 import { fleetAt } from "./open/fleet-choice.ts";
 import { type LocalBaseChoice, prepareBuild, recallBuilt } from "./open/prepare-build.ts";
 import { type PlanJson, planToJson } from "./plan/plan-json.ts";
-import type { Plan } from "./plan/planned-cell.ts";
 import { planIndexConflicts, pushConflicts } from "./publish/index-conflicts.ts";
 import { openSigner } from "./publish/open-signer.ts";
 import { publishPlan, tellPublication, unpublished } from "./publish/publication.ts";
@@ -78,9 +76,11 @@ async function buildIn(
     world,
   );
   const mayConflict = push && !replace && !(dryRun && options.offline);
-  const conflicts = mayConflict
-    ? await findConflicts(plan, index, () => registryFor(options, world), world)
-    : [];
+  const ask = () => registryFor(options, world);
+  // With the version's index, now or when `publish` is to write it.
+  const findConflicts = async () =>
+    index ? planIndexConflicts(plan, await ask()) : pushConflicts(plan, ask, (line) => note(world, [line]));
+  const conflicts = mayConflict ? await findConflicts() : [];
   if (dryRun) {
     for (const problem of conflicts) world.onEvent({ type: "problem", problem });
     return planToJson(plan, problems);
@@ -118,16 +118,4 @@ function checkOptions(options: BuildOptions): void {
   }
   if (replaceIndex && !push) throw usageError("--replace-index needs --push", "add --push");
   if (!dryRun) requirePush(options, push);
-}
-
-/** Conflicts with the version's index, now or when `publish` is to write it. */
-async function findConflicts(
-  plan: Plan,
-  index: boolean,
-  connect: () => Promise<FullRegistryClient>,
-  world: World<FleetBuildEvent>,
-): Promise<readonly Problem[]> {
-  return index
-    ? planIndexConflicts(plan, await connect())
-    : pushConflicts(plan, connect, (line) => note(world, [line]));
 }

@@ -7,7 +7,7 @@ import type { NamedHost } from "../host/read-hosts.ts";
 import { readTextFile } from "../io/files.ts";
 import { inputLimits } from "../io/limits.ts";
 import { inWorld, note, type Watching, type World } from "../io/world.ts";
-import { fetchFleet } from "../lock/fetch-lock.ts";
+import { fetchFleet, fetchLock } from "../lock/fetch-lock.ts";
 import { readLock } from "../lock/lock-file.ts";
 import { type Lock, lockPath } from "../lock/lock.ts";
 import { formatRepository, type ImageReference, parseImageReference, withTag } from "../oci/reference.ts";
@@ -77,8 +77,6 @@ async function promoteIn(options: PromoteOptions, world: World<PromotionEvent>):
   const registry = await registryFor(options, { env: world.env }, forPush);
   const fetching = {
     connect: () => registryFor(options, world),
-    cache: null,
-    now: () => new Date(),
     tell: (line: string) => note(world, [line]),
   };
   /** Throws if our signer must not sign this version. */
@@ -100,7 +98,7 @@ async function promoteIn(options: PromoteOptions, world: World<PromotionEvent>):
       throw usageError(`${options.from} is not of ${repository}`, "a channel names images of its repository");
     const version = from === null ? null : await read(from);
     const signing = version?.signing ?? (signFleet && (await signFleet(repository, registry)));
-    const fetch = async (reference: ImageReference) => (await fetchFleet(reference, fetching)).lock;
+    const fetch = (reference: ImageReference) => fetchLock(reference, fetching);
     world.onEvent({ type: "publish" });
     const means = { registry, fetch, signing, hosts };
     const moved = await promoteChannels(own, version?.fleet ?? null, channels, means, world);

@@ -1,6 +1,7 @@
 /** Locks of images that others built. No matrix makes them, so build, plan and prune refuse such a lock. */
 
 import { ImgmatchError } from "../errors.ts";
+import { count, firstOf } from "../io/table.ts";
 import type { LocalEngine, Lock } from "./lock.ts";
 
 /** Others built all images of the lock. */
@@ -11,8 +12,7 @@ export function isAdopted({ images }: Pick<Lock, "images">): boolean {
 
 /** Lists the cells for the fix of a wrong one: no plan lists them. */
 export function namesOf({ images }: Pick<Lock, "images">): string {
-  const names = Object.keys(images).sort();
-  return `its cells are ${names.slice(0, 10).join(", ")}${names.length > 10 ? " …" : ""}`;
+  return `its cells are ${firstOf(Object.keys(images).sort(), 10)}`;
 }
 
 /** Throws `LOCK_ADOPTED` for a lock with adopted images: a matrix retires them all, and a prune would drop what machines resolve to. */
@@ -21,7 +21,7 @@ export function refuseAdoptedLock(lock: Lock | null, file: string, option = "--l
   if (adopted === 0) return;
   throw new ImgmatchError({
     code: "LOCK_ADOPTED",
-    message: `the lock holds ${adopted === 1 ? "1 image" : `${adopted} images`} that others built (imgmatch adopt), and no matrix makes ${adopted === 1 ? "it" : "them"}`,
+    message: `the lock holds ${count(adopted, "image")} that others built (imgmatch adopt), and no matrix makes ${adopted === 1 ? "it" : "them"}`,
     fix: `name another lock for the matrix with ${option}; adopt, publish and lock rm change this one`,
     at: { file },
   });
@@ -37,7 +37,7 @@ export function refuseForeignLock(lock: Lock | null, repository: string, file: s
   if (published === 0) return;
   throw new ImgmatchError({
     code: "USAGE",
-    message: `the lock is of ${lock.repository}; to write it for ${repository} would drop its ${published === 1 ? "1 published image" : `${published} published images`}`,
+    message: `the lock is of ${lock.repository}; to write it for ${repository} would drop its ${count(published, "published image")}`,
     fix: "name another lock with --lock, or remove this one if nobody needs it",
     at: { file },
   });

@@ -18,11 +18,12 @@ import { lockOfIndex, parseFleetIndex, readFleetIndex, unknownAnnotations } from
 export interface FetchOptions {
   /** Called once. With an older answer in the cache, a long wait is not worth it. */
   readonly connect: (hasCache: boolean) => Promise<IndexReader>;
-  /** Folder of answers for when the registry cannot be reached; null for none. */
-  readonly cache: string | null;
+  /** Folder of answers for when the registry cannot be reached. Default: none. */
+  readonly cache?: string | null;
   /** Demands on the index; null to believe the registry. Default: null. */
   readonly trust?: FindTrust | null;
-  readonly now: () => Date;
+  /** Default: the clock. */
+  readonly now?: () => Date;
   /** Gets a line for an older answer, a cache that cannot be written, an unknown annotation. */
   readonly tell: (message: string) => void;
 }
@@ -57,7 +58,7 @@ export async function fetchFleet(reference: ImageReference, options: FetchOption
       fix: `write ${formatImageReference(reference)}:<version>, as imgmatch publish printed it`,
     });
   }
-  const { cache } = options;
+  const { cache = null, now = () => new Date() } = options;
   const trust = (await options.trust?.(reference)) ?? null;
   // The cache answers when the registry cannot be asked, so whoever writes it chooses what runs.
   if (cache !== null)
@@ -66,7 +67,7 @@ export async function fetchFleet(reference: ImageReference, options: FetchOption
       orElse: ", or name another folder with --cache",
     });
   const cached = cache === null ? null : await readCachedIndex(cache, reference);
-  const fetching = { ...options, reference, trust };
+  const fetching = { ...options, cache, now, reference, trust };
   try {
     if (cached?.stored.top.digest !== reference.digest) return await findFleet(cached, fetching);
     const [fleet] = await judgeKept(cached, fetching);
@@ -76,11 +77,10 @@ export async function fetchFleet(reference: ImageReference, options: FetchOption
   }
 }
 
-const noIndex: readonly ProblemCode[] = ["INDEX_INVALID", "INDEX_FORMAT"];
-
 /** A signed digest that is no readable index cannot vouch for an image. */
 function unsigned(error: unknown, reference: ImageReference): unknown {
-  if (!(error instanceof ImgmatchError && noIndex.includes(error.code))) return error;
+  if (!(error instanceof ImgmatchError && ["INDEX_INVALID", "INDEX_FORMAT"].includes(error.code)))
+    return error;
   return new ImgmatchError({
     code: "SIGNATURE_MISSING",
     message: `${formatImageReference(reference)} is no index that vouches for an image: ${error.problems[0].message}`,
@@ -88,7 +88,7 @@ function unsigned(error: unknown, reference: ImageReference): unknown {
   });
 }
 
-interface Fetching extends Omit<FetchOptions, "trust"> {
+interface Fetching extends Required<Omit<FetchOptions, "trust">> {
   readonly reference: ImageReference;
   readonly trust: IndexTrust | null;
 }

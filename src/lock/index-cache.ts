@@ -56,8 +56,7 @@ function parseCached(content: string, reference: ImageReference): Kept | null {
   const json = parseJson(content);
   if (!isRecord(json) || json.schemaVersion !== cacheVersion) return null;
   if (json.reference !== formatImageReference(reference) || !Array.isArray(json.manifests)) return null;
-  const manifests = json.manifests.map(manifestOf);
-  const [top, ...parts] = manifests;
+  const [top, ...parts] = json.manifests.map(manifestOf);
   if (top === null || top === undefined) return null;
   const stored = { top, parts: parts.filter((part) => part !== null) };
   const evidence = Array.isArray(json.evidence) ? json.evidence : null;

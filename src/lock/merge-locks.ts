@@ -48,7 +48,6 @@ export function mergedLock(locks: readonly [NamedLock, ...NamedLock[]], base: Lo
   return { ...(first?.lock ?? locks[0].lock), images: merged, ...(channels && { channels }) };
 }
 
-/** The last move of each channel. */
 function lastMoves(locks: readonly NamedLock[]): Lock["channels"] {
   const moves = locks
     .flatMap(({ lock }) => Object.entries(lock.channels ?? {}))

@@ -35,17 +35,9 @@ export async function readFleetIndex(
   reference: ImageReference,
 ): Promise<StoredIndex | null> {
   const top = await registry.readManifest(reference);
-  return top === null ? null : { top, parts: await readParts(registry, reference, top) };
-}
-
-async function readParts(
-  registry: Pick<RegistryClient, "readManifest">,
-  reference: ImageReference,
-  top: Manifest,
-): Promise<Manifest[]> {
-  const { parts } = entriesOf(top, reference);
-  return Promise.all(
-    parts.map(async ({ digest, size }) => {
+  if (top === null) return null;
+  const parts = await Promise.all(
+    entriesOf(top, reference).parts.map(async ({ digest, size }) => {
       const part = await registry.readManifest(withDigest(reference, digest), size);
       if (part === null) throw invalid(reference, `its part ${digest} is not in the registry`);
       if (part.size !== size)
@@ -53,6 +45,7 @@ async function readParts(
       return part;
     }),
   );
+  return { top, parts };
 }
 
 /** The top names exactly these parts in this order: the digest of the top covers the parts. */
@@ -182,20 +175,14 @@ function entriesOf(manifest: Manifest, reference: ImageReference): Read {
     throw invalid(reference, "it names one part twice");
   if (parts.length > registryLimits.indexParts)
     throw tooMany(reference, `it has ${parts.length} parts, the limit is ${registryLimits.indexParts}`);
-  const name = text(notes[annotations.title]) ?? "";
-  const version = text(notes[annotations.version]) ?? "";
-  const repository = text(notes[annotations.repository]);
-  const tag = text(notes[annotations.tag]);
-  // Checked by parseFleetIndex.
-  const prefer = parseJson(text(notes[annotations.prefer]) ?? "[]") as readonly string[];
-  const plainPull = notes[annotations.plainPull] === "least" ? "least" : undefined;
   const head: Omit<FleetIndex, "entries"> = {
-    name,
-    version,
-    repository,
-    tag,
-    prefer,
-    ...(plainPull && { plainPull }),
+    name: text(notes[annotations.title]) ?? "",
+    version: text(notes[annotations.version]) ?? "",
+    repository: text(notes[annotations.repository]),
+    tag: text(notes[annotations.tag]),
+    // Checked by parseFleetIndex.
+    prefer: parseJson(text(notes[annotations.prefer]) ?? "[]") as readonly string[],
+    plainPull: notes[annotations.plainPull] === "least" ? "least" : undefined,
   };
   return { head, entries, parts, strange };
 }

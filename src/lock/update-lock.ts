@@ -7,25 +7,20 @@ import { acquireLease } from "./lease.ts";
 import { readLockIfPresent } from "./lock-file.ts";
 import type { Lock } from "./lock.ts";
 
-export interface UpdateLockOptions {
-  /** How long others may hold it. */
-  readonly patienceMs?: number;
-  /** Refuse the lock of another repository, see {@link refuseForeignLock}. Default: take any. */
-  readonly repository?: string;
-}
-
 /** A process that loses its lease so often is too slow: it fails. */
 const tries = 5;
 
 /**
  * Applies `change` to the lock on disk. Two builds of one fleet lose nothing of each other's work. `change` may be called again: after a long
- * pause another process may have changed the lock meanwhile. Throws `LOCK_BUSY` if other processes hold it for longer than `patienceMs`, and
- * the errors of reading and writing.
+ * pause another process may have changed the lock meanwhile.
+ *
+ * Throws `LOCK_BUSY` if other processes hold it for longer than `patienceMs`, the errors of reading and writing, and with `repository` as
+ * {@link refuseForeignLock} does.
  */
 export async function updateLock(
   path: string,
   change: (lock: Lock | null) => Lock,
-  { patienceMs = 10_000, repository }: UpdateLockOptions = {},
+  { patienceMs = 10_000, repository }: { readonly patienceMs?: number; readonly repository?: string } = {},
 ): Promise<Lock> {
   for (let done = 0; done < tries; done++) {
     const lease = await acquireLease(path, patienceMs);

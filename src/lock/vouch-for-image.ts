@@ -4,7 +4,7 @@ import { ImgmatchError } from "../errors.ts";
 import { fieldsOf, parseJson } from "../io/json.ts";
 import type { Digest } from "../oci/digest.ts";
 import { type ImageReference, withDigest } from "../oci/reference.ts";
-import { fetchFleet } from "./fetch-lock.ts";
+import { fetchLock } from "./fetch-lock.ts";
 import { indexFormat } from "./fleet-index.ts";
 import type { FindTrust, IndexReader, SignedBy } from "./index-trust.ts";
 import { formatOf } from "./read-fleet-index.ts";
@@ -48,9 +48,9 @@ export async function vouchForTag(
     await trust.vouch(found.digest, await trust.collect(registry, found.digest));
     return withDigest(reference, found.digest);
   }
-  const asked = { connect: async () => registry, trust: async () => trust, cache: null };
-  const { lock } = await fetchFleet(reference, { ...asked, now: () => new Date(), tell: () => {} });
-  return withDigest(reference, lock.matrixDigest);
+  const asked = { connect: async () => registry, trust: async () => trust, tell: () => {} };
+  const { matrixDigest } = await fetchLock(reference, asked);
+  return withDigest(reference, matrixDigest);
 }
 
 /** The digest of the index under the reference; null if it does not name this image. */

@@ -71,7 +71,7 @@ export async function knownSubject(
   if (image.source === "index") {
     const trust = await signatureTrustFor(demands, world);
     const tell = (line: string) => note(world, [line]);
-    const asked = { connect: async () => registry, cache: null, trust, now: () => new Date(), tell };
+    const asked = { connect: async () => registry, trust, tell };
     const fleet = await fetchFleet(image.reference, asked);
     return { subject: formatImageReference(image.reference), lock: fleet.lock, signed: fleet.signed };
   }

@@ -102,15 +102,11 @@ export class ImageFleet extends pulumi.ComponentResource<FleetData> {
     const inputs = [pulumi.output(host as Input<unknown>), pulumi.output(options)] as const;
     return pulumi.all([this.lock, ...inputs]).apply(([lock, facts, chosen]) => {
       try {
-        return resolveImage(lock, checkedFacts(facts), chosen);
+        // They come from a configuration or another program, which may hold anything, whatever the types say.
+        return resolveImage(lock, parseHostFacts(JSON.stringify(facts) ?? "null", "host"), chosen);
       } catch (error) {
         throw withoutStack(error);
       }
     });
   }
-}
-
-/** They come from a configuration or another program, which may hold anything, whatever the types say. */
-function checkedFacts(facts: unknown): HostFacts {
-  return parseHostFacts(JSON.stringify(facts) ?? "null", "host");
 }

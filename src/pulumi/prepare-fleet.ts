@@ -1,7 +1,7 @@
 /** Prepares the fleet of a Pulumi program before its first resource: arguments, plan, and the images that the registry has. */
 
 import { dirname, join, resolve as resolvePath } from "node:path";
-import type { ComponentResourceOptions, Input } from "@pulumi/pulumi";
+import type { ComponentResourceOptions, Input, Unwrap } from "@pulumi/pulumi";
 import { ImgmatchError, type Problem, throwProblems } from "../errors.ts";
 import { sourceDateEpoch } from "../fleet/engines/source-date-epoch.ts";
 import { parseSelections } from "../fleet/cells/select.ts";
@@ -24,18 +24,11 @@ import type { CredentialStore } from "../oci/registry/credential.ts";
 import { dockerCredentials } from "../oci/registry/credentials.ts";
 import { proxyFromEnv } from "../oci/registry/proxy.ts";
 import { isLoopback } from "../oci/registry/registry-endpoint.ts";
-import {
-  awaitArgs,
-  type AwaitedArgs,
-  awaitValue,
-  type ImageFleetArgs,
-  type PlainArgs,
-  type RegistryLogin,
-} from "./args.ts";
+import { awaitArgs, awaitValue, type ImageFleetArgs, type PlainArgs, type RegistryLogin } from "./args.ts";
 import { checkMeans } from "./means.ts";
 import { type CellsAlone, findAllPublished, type PreparedFleet, readyCells } from "./prepared-fleet.ts";
 import type { GivenNow } from "./providers/provider.ts";
-import { readStack, type StackView } from "./stack-view.ts";
+import { readStack } from "./stack-view.ts";
 
 /**
  * Waits for what the plan is made of and for what the fleet depends on, and plans. A preview that cannot know the plan yet gets
@@ -48,18 +41,9 @@ export async function prepareFleet(
 ): Promise<PreparedFleet | CellsAlone> {
   const awaited = await awaitArgs(given);
   const secrets = await checkMeans(given);
-  const stack = await readStack(given.provider ?? "docker", dependsOn, awaited.resources);
-  return prepareAwaited(name, given, { ...awaited, secrets }, stack);
-}
-
-async function prepareAwaited(
-  name: string,
-  given: ImageFleetArgs,
-  awaited: AwaitedArgs & Pick<GivenNow, "secrets">,
-  stack: StackView,
-): Promise<PreparedFleet | CellsAlone> {
+  const { args, secret, resources } = awaited;
+  const stack = await readStack(given.provider ?? "docker", dependsOn, resources);
   const { env } = process;
-  const { args, secret, resources, secrets } = awaited;
   const push = given.push ?? true;
   const [fleet, root] = await open(given, args);
   refuseAttestations(fleet.matrix);
@@ -80,7 +64,6 @@ async function prepareAwaited(
   const plainHttp = (host: string) => isLoopback(host) || args.plainHttp.includes(host);
   const login = await loginFor(given.registry, repository, dockerCredentials(env));
   const problems: Problem[] = [];
-  const lookUp = baseLookup(login, { env, plainHttp, onProblem: (problem) => problems.push(problem) });
   const lockFile = given.lock ?? join(root, lockPath);
   // A named lock must exist: without it the bases would not be pinned.
   const lock = await readLockIfPresent(lockFile);
@@ -91,7 +74,12 @@ async function prepareAwaited(
     lock,
     only,
     published: push,
-    findBaseDigest: lookUp,
+    findBaseDigest: createBaseLookup(env, (problem) => problems.push(problem), {
+      plainHttp,
+      credentials: login.credentials,
+      replaceBase: argument('replaceBases: { OLD: "NEW" }'),
+      told: (why, registry) => (registry === login.own ? aboutLogin(why) : why),
+    }),
     readBase: createBaseReader(env, { plainHttp, credentials: login.credentials }),
     ...(pins === null ? {} : { pins }),
     rebuild: args.rebuild,
@@ -119,7 +107,9 @@ async function prepareAwaited(
     given: { login: login.given, secrets },
     revision: await readRevision(fleet.root, env),
     epoch: sourceDateEpoch(env),
-    baseDir: providerFolder(env),
+    // `pulumi` runs program and provider in one folder, and gives the program the address of its engine by the environment. A function
+    // that the Automation API runs is inside another process, anywhere.
+    baseDir: env.PULUMI_NODEJS_MONITOR ? process.cwd() : null,
     workDir: join(root, ".imgmatch", "pulumi"),
     known: stack.images,
   };
@@ -186,7 +176,7 @@ async function loginFor(
 ): Promise<Logins> {
   if (login === undefined) return { credentials: others, own: null, given: null, unknown: null };
   const own = parseImageReference(repository).registry;
-  const { isKnown, value, output } = await awaitValue<KnownLogin>(login);
+  const { isKnown, value, output } = await awaitValue<Unwrap<RegistryLogin>>(login);
   if (!isKnown) return { credentials: others, own, given: null, unknown: output };
   const { server = own, username, password } = value;
   return {
@@ -199,27 +189,6 @@ async function loginFor(
   };
 }
 
-interface KnownLogin {
-  readonly server?: string;
-  readonly username: string;
-  readonly password: string;
-}
-
-interface LookupOptions {
-  readonly env: NodeJS.ProcessEnv;
-  readonly plainHttp: (host: string) => boolean;
-  readonly onProblem: (problem: Problem) => void;
-}
-
-function baseLookup({ credentials, own }: Logins, { env, plainHttp, onProblem }: LookupOptions) {
-  return createBaseLookup(env, onProblem, {
-    plainHttp,
-    credentials,
-    replaceBase: argument('replaceBases: { OLD: "NEW" }'),
-    told: (why, registry) => (registry === own ? aboutLogin(why) : why),
-  });
-}
-
 async function findPublishedAs({ own }: Logins, ...asked: Parameters<typeof findAllPublished>) {
   try {
     return await findAllPublished(...asked);
@@ -228,14 +197,6 @@ async function findPublishedAs({ own }: Logins, ...asked: Parameters<typeof find
     const [first, ...rest] = error.problems;
     throw new ImgmatchError([aboutLogin(first), ...rest.map(aboutLogin)], { cause: error });
   }
-}
-
-/**
- * `pulumi` runs program and provider in one folder, and gives the program the address of its engine by the environment. A function
- * that the Automation API runs is inside another process, anywhere: null.
- */
-function providerFolder(env: Readonly<Record<string, string | undefined>>): string | null {
-  return env.PULUMI_NODEJS_MONITOR ? process.cwd() : null;
 }
 
 /** An option in the words of a program's author. */

@@ -55,10 +55,8 @@ export interface CellsAlone extends Pick<PreparedFleet, "push" | "secret" | "res
 
 /** The cells of the stack: those that the matrix builds. Throws `BASE_UNRESOLVED` for all that cannot be. */
 export function readyCells(plan: Plan): readonly ReadyCell[] {
-  const { cells } = plan;
   requireOneRepository(plan);
-  const wanted = cells.filter(({ action }) => action === "build" || action === "keep");
-  return requireReady(wanted);
+  return requireReady(plan.cells.filter(({ action }) => action === "build" || action === "keep"));
 }
 
 /** A stack has one login and pushes to one repository. Throws `USAGE` for a cell of another one. */
@@ -99,9 +97,7 @@ export async function findAllPublished(
       return null;
     }
   };
-  const images = await Promise.all(cells.map((planned) => limit(() => look(planned)))).finally(() =>
-    limit.clearQueue(),
-  );
+  const images = await limit.map(cells, look).finally(() => limit.clearQueue());
   throwProblems(cells.flatMap((planned) => conflicts.get(planned) ?? []));
   return new Map(
     cells.flatMap(({ cell }, index) => {

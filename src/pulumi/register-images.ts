@@ -14,6 +14,7 @@ import { lockEntryOf, lockOf } from "../fleet/engines/built-cell.ts";
 import { jobOf, type ReadyCell } from "../fleet/engines/jobs.ts";
 import { parseDockerfile } from "../fleet/dockerfile/instructions.ts";
 import { endOfTarget } from "../fleet/dockerfile/stages.ts";
+import { count, firstOf } from "../io/table.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import type { ImageFleetArgs, RegistryLogin } from "./args.ts";
@@ -21,7 +22,7 @@ import { meansOf } from "./means.ts";
 import { imageOpener, type MadeImage, nothing } from "./open-images.ts";
 import { hiddenOutput, pulumi } from "./packages.ts";
 import type { CellsAlone, PreparedFleet } from "./prepared-fleet.ts";
-import type { GivenNow, ImageMeans, ImageProvider, ServerLogin } from "./providers/provider.ts";
+import type { ImageMeans, ImageProvider, ServerLogin } from "./providers/provider.ts";
 import type { StackImage } from "./stack-images.ts";
 import { openStaging, stagedTime, type Staging } from "./stage.ts";
 import type { Digest } from "../oci/digest.ts";
@@ -47,7 +48,10 @@ export function announceImages(
 ): FleetData {
   const { name, provider } = component;
   const later = <T>() => unknown.apply((value) => value as T);
-  const options = { ...optionsFor(component, resources), ...provider.options(null, nothingGiven) };
+  const options = {
+    ...optionsFor(component, resources),
+    ...provider.options(null, { login: null, secrets: null }),
+  };
   for (const id of cells) provider.announce(resourceName(name, id), push, later, options);
   return { references: later(), lock: later() };
 }
@@ -77,7 +81,11 @@ export async function registerImages(component: FleetComponent, prepared: Prepar
       images[id] = pulumi.output(open.published(planned, inRegistry));
     else if (digest !== null) images[id] = digest.apply((repoDigest) => open.built(planned, repoDigest));
   }
-  if (lost.length > 0) pulumi.log.warn(lostText(lost), parent);
+  if (lost.length > 0)
+    pulumi.log.warn(
+      `the registry does not have ${count(lost.length, "image")} any more that this stack has pushed: ${firstOf(lost, 10)}; built again from the same inputs`,
+      parent,
+    );
   const all = made(images).apply((known) => {
     staging.end();
     return known;
@@ -153,8 +161,6 @@ interface Registration {
   readonly means: ImageMeans;
 }
 
-const nothingGiven: GivenNow = { login: null, secrets: null };
-
 function registryOf(login: Input<RegistryLogin> | undefined, repository: string): Output<ServerLogin> | null {
   if (login === undefined) return null;
   const host = parseImageReference(repository).registry;
@@ -204,28 +210,13 @@ function lockOfImages(
   builder: string,
 ): Lock {
   const { matrix } = plan;
+  const by = { described: builder, localEngine: null };
   const images = cells.map((planned): [string, LockedImage] => {
-    const image = made[planned.cell.id] ?? nothing;
+    const built = { ...(made[planned.cell.id] ?? nothing), image: null, buildMs: null };
     // Without a time: an output must not change with every update.
-    return [
-      planned.cell.id,
-      {
-        ...lockEntryOf(
-          planned,
-          { ...image, image: null, buildMs: null },
-          { described: builder, localEngine: null },
-          "",
-        ),
-        created: null,
-      },
-    ];
+    return [planned.cell.id, { ...lockEntryOf(planned, built, by, ""), created: null }];
   });
   return lockOf(matrix, Object.fromEntries(images));
-}
-
-function lostText(names: readonly string[]): string {
-  const some = names.slice(0, 10).join(", ");
-  return `the registry does not have ${names.length} ${names.length === 1 ? "image" : "images"} any more that this stack has pushed: ${some}${names.length > 10 ? " …" : ""}; built again from the same inputs`;
 }
 
 /**

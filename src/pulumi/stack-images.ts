@@ -1,6 +1,6 @@
 /** Reads the images in a stack's state, for each provider. Pure. */
 
-import { fieldsOf } from "../io/json.ts";
+import { fieldsOf, text } from "../io/json.ts";
 
 /** One image in the stack's state. */
 export interface StackImage {
@@ -10,7 +10,6 @@ export interface StackImage {
   readonly dockerfile: string;
   /** The Dockerfile's path as the program gave it, which the provider reads again; null where the state does not tell. */
   readonly path: string | null;
-  /** It was pushed. */
   readonly pushed: boolean;
   /** The login that it was pushed with; null if that was not the program's. */
   readonly login: { readonly server: string; readonly username: string } | null;
@@ -47,7 +46,8 @@ const readers = {
     type: "docker-build:index:Image",
     read: (outputs) => {
       const { tags, dockerfile, digest, push, registries, secrets } = fieldsOf(outputs);
-      const [imageName, [registry]] = [first(tags), Array.isArray(registries) ? registries : []];
+      const [imageName] = Array.isArray(tags) ? tags : [];
+      const [registry] = Array.isArray(registries) ? registries : [];
       if (typeof imageName !== "string") return null;
       const path = text(fieldsOf(dockerfile).location);
       const { address, username } = fieldsOf(registry);
@@ -88,14 +88,6 @@ export function resourcesOfType(outputs: Readonly<Record<string, unknown>>, want
     const isWanted = type === wanted || type.endsWith(`$${wanted}`);
     return isWanted ? [{ name: name.join("::"), outputs: value }] : [];
   });
-}
-
-function text(value: unknown): string | null {
-  return typeof value === "string" ? value : null;
-}
-
-function first(value: unknown): unknown {
-  return Array.isArray(value) ? value[0] : undefined;
 }
 
 function loginOf(server: unknown, username: unknown): StackImage["login"] {

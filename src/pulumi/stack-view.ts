@@ -51,7 +51,8 @@ export async function readStack(
   return {
     // A replaced provider takes its resources along: they would be built again, and pushed over what is there.
     images: isReplaced(values, provider) ? new Map() : stackImages(values, provider),
-    lockOf: (fleet) => lockIn(values, fleet),
+    lockOf: (fleet) =>
+      fieldsOf(resourcesOfType(values, fleetType).find(({ name }) => name === fleet)?.outputs).lock,
     unknown: known ? null : there,
   };
 }
@@ -84,9 +85,4 @@ function whenWritten<Value>(ask: () => Promise<Value>): Promise<Value> {
   return repeat(ask, (error, tries) =>
     tries < attempts && /failed to load checkpoint/.test(`${error}`) ? 100 : null,
   );
-}
-
-function lockIn(outputs: Readonly<Record<string, unknown>>, fleet: string): unknown {
-  const found = resourcesOfType(outputs, fleetType).find(({ name }) => name === fleet);
-  return fieldsOf(found?.outputs).lock;
 }

@@ -36,35 +36,27 @@ const dockerfiles = ".imgmatch";
 /** The files of the context once more, without Dockerfiles, for instructions that copy or mount all of it. */
 const filesAlone = `${dockerfiles}/context`;
 
-export interface StagedBuild {
-  /** Absolute paths. */
-  readonly context: string;
-  readonly dockerfile: string;
-}
-
-/** The staging of one update. */
-export interface Staging {
-  /** Copies a build's context, once for each content and time, and writes its Dockerfile. `mtime`: seconds since 1970, for every file. */
-  readonly stage: (request: StagedRequest, name: string, mtime: number) => Promise<StagedBuild>;
-  /** Says that the builds of this update no longer read their contexts: an update with another content may remove them. */
-  readonly end: () => void;
-}
-
 interface StagingState {
-  /** For everything that is staged. */
   readonly folder: string;
   /** The provider heeds a Dockerfile's own .dockerignore. */
   readonly ignoreFiles: boolean;
-  /** The contexts that this update has staged. */
   readonly staged: Map<string, Promise<string>>;
   /** Ends the use of each context that it has staged. */
   readonly ends: (() => void)[];
 }
 
-export function openStaging(folder: string, ignoreFiles: boolean): Staging {
+export type Staging = ReturnType<typeof openStaging>;
+
+/** The staging of one update. */
+export function openStaging(folder: string, ignoreFiles: boolean) {
   const means: StagingState = { folder, ignoreFiles, staged: new Map(), ends: [] };
   return {
-    stage: (request, name, mtime) => stageBuild(request, name, mtime, means),
+    /**
+     * Copies a build's context, once for each content and time, and writes its Dockerfile. `mtime`: seconds since 1970, for every file. The
+     * answer's paths are absolute.
+     */
+    stage: (request: StagedRequest, name: string, mtime: number) => stageBuild(request, name, mtime, means),
+    /** Says that the builds of this update no longer read their contexts: an update with another content may remove them. */
     end: () => {
       for (const end of means.ends.splice(0)) end();
     },
@@ -83,7 +75,7 @@ async function stageBuild(
   name: string,
   mtime: number,
   { folder, staged, ends, ignoreFiles }: StagingState,
-): Promise<StagedBuild> {
+) {
   if (request.contexts !== undefined)
     throw noNamedContexts({ ...request, cell: name }, "the Pulumi provider");
   const digest = request.contextDigest ?? digestOf(Buffer.from(JSON.stringify(request.contextFiles)));

@@ -31,7 +31,6 @@ export async function readRegistryFleet(
       ),
     cache: demands.cache ?? null,
     trust: await trustFor(demands, world),
-    now: () => new Date(),
     tell: (message) => note(world, [message]),
   });
 }

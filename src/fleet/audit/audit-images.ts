@@ -91,18 +91,15 @@ export function isBuilt(planned: PlannedCell): planned is CellInLock {
   return planned.locked?.created != null;
 }
 
+/** With the lock's declaration, on the bases that it names: the matrix may have another one by now. */
 export function auditSubject(planned: CellInLock): AuditSubject {
-  return { cell: planned.cell.id, locked: planned.locked, declared: declaredOf(planned) };
-}
-
-/** The lock's declaration, on the bases that it names: the matrix may have another one by now. */
-function declaredOf(planned: CellInLock): DeclaredImage | null {
-  const { locked } = planned;
+  const { cell, locked } = planned;
   const known = new Map(locked.bases.map((base) => [base.ref, base]));
   const bases = planned.bases.map(({ ref, used }) => {
     const { digest = null, local } = known.get(used) ?? {};
     return { ref, used, digest, ...(local && { local }) };
   });
   const found = declaredImage({ ...planned, bases });
-  return found && { ...found, requires: locked.requires, platform: locked.platform };
+  const { requires, platform } = locked;
+  return { cell: cell.id, locked, declared: found && { ...found, requires, platform } };
 }

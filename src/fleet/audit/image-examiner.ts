@@ -62,9 +62,9 @@ export function imageExaminer(options: ExaminerOptions): Examine {
       watch.signal.throwIfAborted();
       const found = await audit(subject, watch).catch((error: unknown) => {
         watch.signal.throwIfAborted();
-        const { warnings, measured } = notOpened(error);
-        if (claimsNoCode(options.declared(subject.cell)?.requires ?? noGpus)) throwProblems(warnings);
-        return { warnings, measured };
+        const shut = notOpened(error);
+        if (claimsNoCode(options.declared(subject.cell)?.requires ?? noGpus)) throwProblems(shut.warnings);
+        return shut;
       });
       if (!("lies" in found)) return found;
       throwProblems(found.lies);
@@ -130,18 +130,14 @@ function summaryOf({ measured }: ImageAudit): readonly string[] {
  * Asks for the layers of each base once. If an image lacks the layers of its base, because a builder wrote them anew, the base is opened too.
  * Throws `IMAGE_NOT_FOUND`, and errors of registry and base.
  */
-function createOriginReader({
-  registry,
-  cache,
-  holder,
-}: OpenerOptions): (
-  base: ImageReference | LockedLocal | null,
-  image: OpenedImage,
-  platform: string,
-  watch: BuildWatch,
-) => Promise<BaseOrigin> {
+function createOriginReader({ registry, cache, holder }: OpenerOptions) {
   const known = new Map<string, Promise<readonly string[] | null>>();
-  return async (base, image, platform, watch) => {
+  return async (
+    base: DeclaredImage["base"],
+    image: OpenedImage,
+    platform: string,
+    watch: BuildWatch,
+  ): Promise<BaseOrigin> => {
     if (base === null) return { kind: "none" };
     if (isLocal(base)) return localOrigin(holder, base, image, watch);
     const key = `${formatImageReference(base)} ${platform}`;
@@ -164,7 +160,7 @@ function createOriginReader({
   };
 }
 
-function isLocal(base: ImageReference | LockedLocal | null): base is LockedLocal {
+function isLocal(base: DeclaredImage["base"]): base is LockedLocal {
   return base !== null && "id" in base;
 }
 

@@ -1,10 +1,8 @@
 /** Opens a built image at its engine: its own layers if the base's are known, else all of them. */
 
 import { faultOf } from "../../errors.ts";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { BuildWatch, BuiltImage, Engine } from "../engines/engine.ts";
+import { withTemporaryFolder } from "../engines/staged-context.ts";
 import { engineArchive, engineDiffIds } from "../../inspect/image/from-engine.ts";
 import { remember } from "../../io/collections.ts";
 import type { Environment } from "../../io/world.ts";
@@ -130,24 +128,24 @@ async function openByPush(
   { cell, image, platform }: BuiltSubject,
   { signal, onLog }: BuildWatch,
 ): Promise<OpenedImage> {
-  const folder = await mkdtemp(join(tmpdir(), "imgmatch-open-"));
-  const tooMuch = new AbortController();
-  const receiver = await receivePush({
-    folder,
-    isKnown: async (digest) => (await cache.find(digest)) !== null,
-    maxBytes,
-    onTooMuch: () => tooMuch.abort(new Error("the engine sends layers of the base too")),
+  return withTemporaryFolder(async (folder) => {
+    const tooMuch = new AbortController();
+    const receiver = await receivePush({
+      folder,
+      isKnown: async (digest) => (await cache.find(digest)) !== null,
+      maxBytes,
+      onTooMuch: () => tooMuch.abort(new Error("the engine sends layers of the base too")),
+    });
+    try {
+      const both = AbortSignal.any([signal, tooMuch.signal]);
+      const digest = await push(image, receiver.reference, { signal: both, onLog });
+      const pushed = withDigest(receiver.reference, digest);
+      const opened = await openFromRegistry(registry, pushed, { platform, cache });
+      if (opened === null) throw new Error("the engine did not push what it says");
+      onLog(`opened: ${receiver.known.size} of ${opened.layers.length} layers were known, and did not come`);
+      return { ...opened, source: "engine", name: cell };
+    } finally {
+      await receiver.close();
+    }
   });
-  try {
-    const both = AbortSignal.any([signal, tooMuch.signal]);
-    const digest = await push(image, receiver.reference, { signal: both, onLog });
-    const pushed = withDigest(receiver.reference, digest);
-    const opened = await openFromRegistry(registry, pushed, { platform, cache });
-    if (opened === null) throw new Error("the engine did not push what it says");
-    onLog(`opened: ${receiver.known.size} of ${opened.layers.length} layers were known, and did not come`);
-    return { ...opened, source: "engine", name: cell };
-  } finally {
-    await receiver.close();
-    await rm(folder, { recursive: true, force: true });
-  }
 }

@@ -69,14 +69,8 @@ export async function runDockerBuild(
         "docker",
         [
           ...command,
-          ...[
-            "--progress",
-            "plain",
-            isBuildx ? "--metadata-file" : "--iidfile",
-            result,
-            "--file",
-            dockerfile,
-          ],
+          ...["--progress", "plain", "--file", dockerfile],
+          ...[isBuildx ? "--metadata-file" : "--iidfile", result],
           ...buildFlags(request, stepOptions),
           ...named,
           ...cacheFrom.flatMap((from) => ["--cache-from", cacheReference(from, request.cell)]),
@@ -86,18 +80,17 @@ export async function runDockerBuild(
         ],
         { env, cwd: dirname(context), signal, onLine: onLog },
       );
-      if (status !== 0) return { ...nothing, failure: await complete(plainFailure(lastLines)) };
+      if (status !== 0)
+        return { config: null, digest: null, failure: await complete(plainFailure(lastLines)) };
       const said = await readFile(result, "utf8");
-      if (!isBuildx) return { ...nothing, digest: isDigest(said) ? said : null };
+      if (!isBuildx) return { config: null, digest: isDigest(said) ? said : null, failure: null };
       const json = JSON.parse(said) as Readonly<Record<string, unknown>>;
       const digestAt = (key: string) => (isDigest(json[key]) ? json[key] : null);
       const config = digestAt("containerimage.config.digest");
-      return { ...nothing, config, digest: digestAt("containerimage.digest") };
+      return { config, digest: digestAt("containerimage.digest"), failure: null };
     }),
   );
 }
-
-const nothing: DockerBuilt = { config: null, digest: null, failure: null };
 
 /** The flags that `docker buildx build`, `podman build` and `buildah build` share. */
 export function buildFlags(

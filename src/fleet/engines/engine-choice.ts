@@ -25,8 +25,16 @@ export interface EngineChoice {
 
 /** Opens the chosen engine. Throws `USAGE` for flags that do not go together, and what the engine throws if it is not there. */
 export async function engineFor(flags: EngineChoice, { env }: Pick<World, "env">): Promise<Engine> {
-  requireOffered(flags);
   const { engine = defaultEngine, builder, cacheFrom: from = [], cacheTo: to = [], network } = flags;
+  const offered: EngineTraits = engineTraits[engine];
+  if (builder !== undefined && !offered.builders)
+    throw usageError("--builder names a builder of buildx", "add --engine buildx");
+  if (from.length + to.length > 0 && !offered.cache)
+    throw usageError(
+      `--cache-from and --cache-to are not offered with --engine ${engine}`,
+      "leave them out, or build with --engine buildx",
+    );
+  requireNetwork(network ?? "default", engine);
   const [{ checkCache }, { parseSecrets, parseSsh }, { dockerCredentials }, { engines }] = await Promise.all([
     import("./cache.ts"),
     import("./step-options.ts"),
@@ -48,24 +56,6 @@ export async function engineFor(flags: EngineChoice, { env }: Pick<World, "env">
     network,
     ca,
   });
-}
-
-function requireOffered({
-  engine = defaultEngine,
-  builder,
-  cacheFrom = [],
-  cacheTo = [],
-  network,
-}: EngineChoice): void {
-  const { builders, cache } = engineTraits[engine];
-  if (builder !== undefined && !builders)
-    throw usageError("--builder names a builder of buildx", "add --engine buildx");
-  if (cacheFrom.length + cacheTo.length > 0 && !cache)
-    throw usageError(
-      `--cache-from and --cache-to are not offered with --engine ${engine}`,
-      "leave them out, or build with --engine buildx",
-    );
-  requireNetwork(network ?? "default", engine);
 }
 
 export function requireNetwork(network: string, engine: EngineName): void {

@@ -31,11 +31,6 @@ export interface Engine {
   diffIds(name: string, watch: BuildWatch): Promise<readonly string[]>;
 }
 
-export interface NamedRequestContext
-  extends Pick<BuildRequest, "contextDir" | "contextFiles" | "contextDigest"> {
-  readonly name: string;
-}
-
 export interface BuildRequest {
   /** Cell id, for messages and log names. */
   readonly cell: string;
@@ -48,7 +43,9 @@ export interface BuildRequest {
   /** Digest of the context. An engine may keep a context under it; without it, the context is sent each time. */
   readonly contextDigest?: Digest;
   /** Folders that the Dockerfile takes files of by name. */
-  readonly contexts?: readonly NamedRequestContext[];
+  readonly contexts?: readonly (Pick<BuildRequest, "contextDir" | "contextFiles" | "contextDigest"> & {
+    readonly name: string;
+  })[];
   readonly platform: string;
   readonly target: string | null;
   readonly args: Readonly<Record<string, string>>;
@@ -56,14 +53,12 @@ export interface BuildRequest {
   /** Ids of the images that the Dockerfile names as `localBaseName` does: the engine has them, or the build fails with `BASE_UNRESOLVED`. */
   readonly localBases?: readonly Digest[];
   /** For an engine that {@link Engine.attests}; others ignore it. */
-  readonly attest?: RequestedAttestations;
+  readonly attest?: Attestations & {
+    /** Build arguments that no Dockerfile needs: provenance of mode `max` repeats them. */
+    readonly extraArgs: Readonly<Record<string, string>>;
+  };
   /** Local names for the result, `repository:tag`. */
   readonly tags: readonly string[];
-}
-
-export interface RequestedAttestations extends Attestations {
-  /** Build arguments that no Dockerfile needs: provenance of mode `max` repeats them. */
-  readonly extraArgs: Readonly<Record<string, string>>;
 }
 
 export interface BuildWatch {

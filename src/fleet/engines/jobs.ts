@@ -61,7 +61,6 @@ export type ReadyCell = PlannedCell & {
   readonly context: CellContext;
 };
 
-/** All inputs of the image are known. */
 export function isReady(planned: PlannedCell): planned is ReadyCell {
   return (
     planned.inputDigest !== null &&

@@ -36,17 +36,15 @@ function isRefusal(said: string): boolean {
   );
 }
 
-/** Engines give up at the first answer of a registry that is no success: what may work the next time is tried again here. */
-type PushRetries = Pick<TryOptions, "retries" | "sleep" | "random">;
-
 /**
- * Calls `push` until it does not fail with what may pass: only the layers that the registry does not have yet travel again. A login that is
- * refused stays refused. Nobody else may write the name that is pushed.
+ * Engines give up at the first answer of a registry that is no success. Calls `push` until it does not fail with what may pass: only the
+ * layers that the registry does not have yet travel again. A login that is refused stays refused. Nobody else may write the name that is
+ * pushed.
  */
 export async function retryPush<T>(
   push: () => Promise<T>,
   { signal, onLog }: BuildWatch,
-  options: PushRetries = {},
+  options: Pick<TryOptions, "retries" | "sleep" | "random"> = {},
 ): Promise<T> {
   const { retries = 3 } = options;
   return tryAgain(push, {

@@ -8,29 +8,24 @@ export function sourceDateEpoch(env: Readonly<Record<string, string | undefined>
   return /^\d+$/.test(text) ? Number(text) : null;
 }
 
-/** Runs one build with the option where it is wanted and taken, else without. */
-type Rewriting = <T>(onLog: (line: string) => void, build: (rewrite: boolean) => Promise<T>) => Promise<T>;
+// moby/buildkit, exporter/containerimage/export.go
+const refusal = 'exporter option "rewrite-timestamp" conflicts with';
 
 /**
- * The containerd image store of Docker 25 to 28 unpacks whatever is built, and the option excludes that. Only the attempt
- * tells, after the last step; the second one has all steps in its cache.
+ * Runs one build with the option where it is wanted and taken, else without. The containerd image store of Docker 25 to 28 unpacks whatever is
+ * built, and the option excludes that. Only the attempt tells, after the last step; the second one has all steps in its cache.
  */
-export function createRewriting(wanted: boolean): Rewriting {
+export function createRewriting(wanted: boolean) {
   let asks = wanted;
-  return async (onLog, build) => {
+  return async <T>(onLog: (line: string) => void, build: (rewrite: boolean) => Promise<T>): Promise<T> => {
     if (!asks) return build(false);
     try {
       return await build(true);
     } catch (error) {
-      if (!(error instanceof ImgmatchError) || !isRefused(error.message)) throw error;
+      if (!(error instanceof ImgmatchError) || !error.message.includes(refusal)) throw error;
       asks = false;
       onLog("this engine cannot set the times of files that steps write: they stay as they are");
       return build(false);
     }
   };
-}
-
-// moby/buildkit, exporter/containerimage/export.go
-function isRefused(message: string): boolean {
-  return message.includes('exporter option "rewrite-timestamp" conflicts with');
 }

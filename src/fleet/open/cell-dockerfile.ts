@@ -12,7 +12,7 @@ import { missingSources } from "../context/context-inputs.ts";
 import { type ContextUse, targetUses } from "../context/context-use.ts";
 import { effectiveText } from "../dockerfile/effective-text.ts";
 import type { Instruction } from "../dockerfile/instructions.ts";
-import { type RenderedCell, type RenderedFile, renderCell } from "../dockerfile/render-cell.ts";
+import { type RenderedFile, renderCell } from "../dockerfile/render-cell.ts";
 import { runBases } from "../dockerfile/stages.ts";
 import { telling, writtenSecrets } from "../dockerfile/written-secrets.ts";
 import type { Matrix } from "../matrix/matrix.ts";
@@ -47,44 +47,29 @@ export function compileDockerfiles(
   const runBaseOf = oncePer(({ target }: CellSettings) => runBases(target?.value ?? null));
   const useOf = oncePer(({ target }: CellSettings) => targetUses(target?.value ?? null));
   const isReference = oncePerText((ref) => referenceProblems(ref, { file: matrix.file }).length === 0);
-  return oncePer((cell) => {
+  return oncePer((cell): CellDockerfile => {
+    const { settings, platform } = cell;
     const { template, takes } = templates(cell);
     const args = argumentsOf(cell, takes);
-    return checkFile(renderCell(cell, matrix, template, args, runBaseOf(cell.settings)), cell, {
-      checks: checksOf(folderOf(cell)),
-      isReference,
-      useOf: useOf(cell.settings),
-    });
+    const rendered = renderCell(cell, matrix, template, args, runBaseOf(settings));
+    const { file, own, ownFile: path, runBase } = rendered;
+    const options = { args: file.args, platform, contexts: settings.contexts?.value };
+    const { stages, use, bases } = useOf(settings)(own, path, options);
+    const problems = bases.flatMap(({ ref, line }) =>
+      isReference(ref) ? [] : referenceProblems(ref, { file: path, line }),
+    );
+    const line = bases.find(({ ref }) => ref === runBase)?.line;
+    problems.push(...undeclaredToolkit(cell, runBase, { file: path, ...(line !== undefined && { line }) }));
+    for (const check of checksOf(folderOf(cell)))
+      for (const each of own.instructions) problems.push(...check(each, path));
+    throwProblems(problems);
+    const effective = effectiveText(own, settings.target?.value ?? null, options, stages);
+    return Object.assign(file, { bases: uniqueByRef(bases), basesIn: path, effective, use });
   });
-}
-
-interface FileChecks {
-  readonly checks: readonly InstructionCheck[];
-  readonly isReference: (ref: string) => boolean;
-  readonly useOf: ReturnType<typeof targetUses>;
 }
 
 /** Finds the mistakes of one instruction of a file. */
 type InstructionCheck = (instruction: Instruction, file: string) => readonly Problem[];
-
-function checkFile(
-  { file, own, ownFile: path, runBase }: RenderedCell,
-  cell: Cell,
-  { checks, isReference, useOf }: FileChecks,
-): CellDockerfile {
-  const contexts = cell.settings.contexts?.value;
-  const options = { args: file.args, platform: cell.platform, contexts };
-  const { stages, use, bases } = useOf(own, path, options);
-  const problems = bases.flatMap(({ ref, line }) =>
-    isReference(ref) ? [] : referenceProblems(ref, { file: path, line }),
-  );
-  const line = bases.find(({ ref }) => ref === runBase)?.line;
-  problems.push(...undeclaredToolkit(cell, runBase, { file: path, ...(line !== undefined && { line }) }));
-  for (const check of checks) for (const each of own.instructions) problems.push(...check(each, path));
-  throwProblems(problems);
-  const effective = effectiveText(own, cell.settings.target?.value ?? null, options, stages);
-  return Object.assign(file, { bases: uniqueByRef(bases), basesIn: path, effective, use });
-}
 
 /** Several instructions may name one base. */
 const uniqueByRef = oncePer((bases: readonly Base[]): readonly Base[] => [

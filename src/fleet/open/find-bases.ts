@@ -35,19 +35,15 @@ export interface BaseSources {
   readonly readBase?: ReadBase;
 }
 
-export interface KnownBases {
-  readonly pins: LockPins | null;
-  /** Base reference → the one to build with instead. */
-  readonly replace: ReadonlyMap<string, string>;
-  readonly parents: ReadonlyMap<string, ParentImage>;
-}
-
 /**
- * The function that finds the bases of a cell. The digest of a base is that of another fleet's image, else the one written in the reference,
- * else the lock's pin, else the registry's, else the id of the engine's image, else null.
+ * The function that finds the bases of a cell; `replace` names for a base the one to build with instead. The digest of a base is that of
+ * another fleet's image, else the one written in the reference, else the lock's pin, else the registry's, else the id of the engine's image,
+ * else null.
  */
 export function baseFinder(
-  { pins, replace, parents }: KnownBases,
+  pins: LockPins | null,
+  replace: ReadonlyMap<string, string>,
+  parents: ReadonlyMap<string, ParentImage>,
   sources: BaseSources,
 ): (of: CellWithDockerfile) => Promise<readonly PlannedBase[]> {
   const locked = lockedBases(pins);
@@ -111,18 +107,8 @@ function namesIn(env: readonly string[]): readonly string[] {
   return [...new Set(names)].sort();
 }
 
-interface LockedBases {
-  /** The pin of a base for a cell: its own, or one of another cell. Null for a base that the lock does not have. */
-  readonly pinOf: (ref: string, cellId: string) => LockedBase | null;
-  /**
-   * The configuration of a base. Null if the cell was built on the base while nobody could read it: the image is not built again when
-   * somebody can. Undefined if the lock does not decide.
-   */
-  readonly configOf: (base: PlannedBase, of: CellWithDockerfile) => LockedBaseConfig | null | undefined;
-}
-
 /** A lock pins bases: a tag that moves changes nothing until somebody updates the bases. */
-function lockedBases(lock: LockPins | null): LockedBases {
+function lockedBases(lock: LockPins | null) {
   const images = Object.values(lock?.images ?? {});
   const pins = new Map<string, LockedBase>();
   // `lock --update-bases` wrote `nextBases`: they go before the bases that images were built on.
@@ -135,11 +121,16 @@ function lockedBases(lock: LockPins | null): LockedBases {
       if (config !== undefined) configs.set(`${ref} ${digest} ${platform}`, config);
   }
   return {
-    pinOf: (ref, cellId) => {
+    /** The pin of a base for a cell: its own, or one of another cell. Null for a base that the lock does not have. */
+    pinOf(ref: string, cellId: string): LockedBase | null {
       const { bases = [], nextBases = [] } = lock?.images[cellId] ?? {};
       return [...nextBases, ...bases].find((base) => base.ref === ref) ?? pins.get(ref) ?? null;
     },
-    configOf: ({ used, digest }, { cell, dockerfile }) => {
+    /**
+     * The configuration of a base. Null if the cell was built on the base while nobody could read it: the image is not built again when
+     * somebody can. Undefined if the lock does not decide.
+     */
+    configOf({ used, digest }: PlannedBase, { cell, dockerfile }: CellWithDockerfile) {
       const found = configs.get(`${used} ${digest} ${cell.platform}`);
       if (found !== undefined) return found;
       const image = lock?.images[cell.id];

@@ -2,36 +2,27 @@
 
 import { ImgmatchError, type Problem } from "../../errors.ts";
 import { describeHead, type GitAnswer, shortHead } from "../../io/git.ts";
+import type { Environment } from "../../io/world.ts";
 import { isWritten } from "../dockerfile/dockerfiles.ts";
-import type { Located, Matrix, VersionSource } from "../matrix/matrix.ts";
+import type { Matrix } from "../matrix/matrix.ts";
 import { secretIn } from "../matrix/secret-names.ts";
 import { isTag } from "../../oci/reference.ts";
 
-interface Surroundings {
-  /** The folder of the matrix. */
-  readonly root: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-}
-
 /**
- * The matrix with its version. Throws, with the place of `version`: `VERSION_UNKNOWN` if it cannot be found, `TAG_INVALID` if it cannot be a
- * tag, `MATRIX_SECRET` if it looks like a secret.
+ * The matrix with its version; `root` is the folder of the matrix. Throws, with the place of `version`: `VERSION_UNKNOWN` if it cannot be
+ * found, `TAG_INVALID` if it cannot be a tag, `MATRIX_SECRET` if it looks like a secret.
  */
-export async function withVersion(matrix: Matrix, surroundings: Surroundings): Promise<Matrix> {
-  const { versionFrom } = matrix;
-  if (versionFrom === null) return matrix;
-  return { ...matrix, version: await findVersion(versionFrom, surroundings) };
-}
-
-async function findVersion(
-  { value: source, at }: Located<VersionSource>,
-  { root, env }: Surroundings,
-): Promise<string> {
+export async function withVersion(
+  matrix: Matrix,
+  { root, env }: { readonly root: string; readonly env: Environment },
+): Promise<Matrix> {
+  if (matrix.versionFrom === null) return matrix;
+  const { value: source, at } = matrix.versionFrom;
   const refuse = (code: Problem["code"], message: string, fix: string) =>
     new ImgmatchError({ code, message, fix, at });
   // The version is the tag of its index as it stands.
-  const checked = (version: string, whose: string) => {
-    if (isTag(version)) return version;
+  const checked = (version: string, whose: string): Matrix => {
+    if (isTag(version)) return { ...matrix, version };
     throw refuse(
       "TAG_INVALID",
       `${whose} is no version that a tag can be: ${JSON.stringify(version)}`,

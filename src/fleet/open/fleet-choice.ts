@@ -29,7 +29,6 @@ export interface FleetChoice extends RegistryAccess {
 /** The flags that name a fleet, a lock, and some of the cells. */
 export type FleetPlace = Pick<FleetChoice, "matrix" | "lock" | "registry" | "only" | "buildArg">;
 
-/** The part about the bases of its images. */
 export type BaseChoice = Omit<FleetChoice, keyof FleetPlace>;
 
 export const matrixPath = "matrix.yaml";
@@ -50,7 +49,6 @@ export function lockFileOf({ matrix = matrixPath, lock }: Pick<FleetChoice, "mat
   return lock ?? join(dirname(matrix), lockPath);
 }
 
-/** Parses `--replace-base OLD=NEW`. */
 export function parseReplacements(texts: readonly string[] = []): ReadonlyMap<string, string> {
   return new Map(
     texts.map((text): [string, string] => {

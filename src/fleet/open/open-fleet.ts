@@ -122,7 +122,13 @@ async function openParents(
 
   async function openParent(path: string, file: Located<string>): Promise<Fleet> {
     const text = await readMatrixText(path).catch((error: unknown) => {
-      throw error instanceof ImgmatchError ? unreadFleet(error, file) : error;
+      if (!(error instanceof ImgmatchError)) throw error;
+      throw new ImgmatchError({
+        code: "MATRIX_NOT_FOUND",
+        message: `the fleet ${file.value} cannot be read: ${error.problems[0].message}`,
+        fix: "correct fleet: it is the path of another matrix, from this one",
+        at: file.at,
+      });
     });
     const openWith = (given: GivenArguments) =>
       openFleet(path, { text, registry, env, args: given }, { children: line, opened });
@@ -139,19 +145,6 @@ async function openParents(
 function samePlace(one: string, other: string): boolean {
   const real = (path: string) => attempt(() => realpathSync(path), resolve(path));
   return real(one) === real(other);
-}
-
-function unreadFleet(
-  { problems: [{ message }] }: ImgmatchError,
-  { value, at }: Located<string>,
-): ImgmatchError {
-  const fix = "correct fleet: it is the path of another matrix, from this one";
-  return new ImgmatchError({
-    code: "MATRIX_NOT_FOUND",
-    message: `the fleet ${value} cannot be read: ${message}`,
-    fix,
-    at,
-  });
 }
 
 /**

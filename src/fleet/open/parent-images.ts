@@ -23,8 +23,17 @@ export function parentImages(
   for (const [ref, { fleet, file, cell }] of parents) {
     const planned = plans.get(fleet)?.get(cell.id);
     if (planned === undefined) continue;
-    const parent = { matrix: file, cell: cell.id };
-    images.set(ref, imageOf(planned, repositoryOfCell(fleet.matrix, cell), { ref, parent }));
+    const { action, locked, tag, inputDigest } = planned;
+    const used = tag === null ? ref : `${repositoryOfCell(fleet.matrix, cell)}:${tag}`;
+    const known = { ref, used, parent: { matrix: file, cell: cell.id } };
+    const { digest = null, local } = (action === "keep" ? locked : null) ?? {};
+    if (digest === null) {
+      const held = { ...known, digest: local?.id ?? null, ...(local && { local: local.engine }) };
+      images.set(ref, { base: held, isOwnTag: false });
+    } else {
+      const isOwnTag = inputDigest !== null && (tag ?? "").includes(shortDigest(inputDigest));
+      images.set(ref, { base: { ...known, digest }, isOwnTag });
+    }
   }
   return images;
 }
@@ -40,25 +49,6 @@ export async function parentLocks({ parents }: Fleet): Promise<readonly (Lock | 
 
 export function parentLock({ root }: Fleet): Promise<Lock | null> {
   return readLockIfPresent(join(root, lockPath));
-}
-
-function imageOf(
-  { action, locked, tag, inputDigest }: PlannedCell,
-  repository: string,
-  { ref, parent }: Pick<PlannedBase, "ref" | "parent">,
-): ParentImage {
-  const used = tag === null ? ref : `${repository}:${tag}`;
-  const known = { ref, used, ...(parent && { parent }) };
-  const image = action === "keep" ? locked : null;
-  if (image?.digest != null) {
-    const isOwnTag = inputDigest !== null && (tag ?? "").includes(shortDigest(inputDigest));
-    return { base: { ...known, digest: image.digest }, isOwnTag };
-  }
-  const local = image?.local;
-  return {
-    base: { ...known, digest: local?.id ?? null, ...(local && { local: local.engine }) },
-    isOwnTag: false,
-  };
 }
 
 /**

@@ -32,7 +32,7 @@ export async function planFleet(fleet: Fleet, options: FleetPlanOptions): Promis
   const { lock, pins = lock, replaceBases = new Map<string, string>() } = options;
   const replace = replacementsOf(fleet, replaceBases);
   const parents = parentImages(fleet, await planParents(fleet, options));
-  const basesOf = baseFinder({ pins, replace, parents }, options);
+  const basesOf = baseFinder(pins, replace, parents, options);
   const contextOf = oncePer((listing: ContextListing) => cellContexts(listing));
   const rebuildOf = rebuildsOf(pins, options.rebuild);
   const cells = checkedCells(fleet, options.only ?? []);

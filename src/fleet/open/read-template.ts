@@ -34,33 +34,26 @@ export interface ReadTemplates {
   readonly files: readonly string[];
 }
 
-export interface ReadTemplateOptions {
-  /** The text of every template, in place of its file's. */
-  readonly text: string | undefined;
-  readonly given: GivenArguments;
-}
-
 /**
- * Reads every template that the cells name, once. Throws `TEMPLATE_…`, and `ARGUMENT_UNDECLARED` for an argument that no Dockerfile declares
- * with `ARG`, and for a given argument that is in no template.
+ * Reads every template that the cells name, once. `text` is the text of every template, in place of its file's. Throws `TEMPLATE_…`, and
+ * `ARGUMENT_UNDECLARED` for an argument that no Dockerfile declares with `ARG`, and for a given argument that is in no template.
  */
 export async function readTemplates(
   root: string,
   matrix: Pick<Matrix, "template" | "args">,
   cells: readonly Cell[],
-  options: ReadTemplateOptions,
+  { text, given }: { readonly text: string | undefined; readonly given: GivenArguments },
 ): Promise<ReadTemplates> {
   const byPath = new Map<string, ReadTemplate>();
   const args: Record<string, Located<string>> = { ...matrix.args };
   for (const settings of new Set(cells.map((cell) => cell.settings))) {
     Object.assign(args, settings.args);
     const { template } = settings;
-    if (!byPath.has(template.value))
-      byPath.set(template.value, await readTemplate(root, template, options.text));
+    if (!byPath.has(template.value)) byPath.set(template.value, await readTemplate(root, template, text));
   }
   const read = [...byPath.values()];
   const names = [...byPath.keys()].join(" or ");
-  throwProblems(lostArguments(read, names, args, Object.keys(options.given)));
+  throwProblems(lostArguments(read, names, args, Object.keys(given)));
   return {
     templates: ({ id, settings }) => {
       const found = byPath.get(settings.template.value);
@@ -161,7 +154,6 @@ async function readReferenced(
   }
 }
 
-/** The path of the nearest name in the same folder. */
 function nearestFile(root: string, path: string): string | null {
   const files = attempt(() => readdirSync(join(root, dirname(path))), []);
   const near = suggest(basename(path), files);

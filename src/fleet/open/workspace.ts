@@ -36,7 +36,9 @@ export async function findMatrices(
   const problems: Problem[] = [];
   const found: string[] = [];
   for (const { value, at } of parseWorkspace(text, file)) {
-    const paths = await matchingPaths(root, partsOf(value));
+    // `./tools//matrix.yaml` means `tools/matrix.yaml`.
+    const parts = value.split("/").filter((part) => part !== "" && part !== ".");
+    const paths = await matchingPaths(root, parts);
     if (paths.length === 0) {
       const fix = "correct it, or run imgmatch init where it is to be";
       problems.push({ code: "MATRIX_NOT_FOUND", message: `${value} names no file`, fix, at });
@@ -87,11 +89,6 @@ function inFolders(folders: readonly string[], all: readonly string[], file: str
     throw usageError(`--fleet ${pattern}: ${file} has no such fleet`, `it has ${names.join(", ")}`);
   }
   return all.filter((matrix) => folders.some((pattern) => matchesGlob(pattern, nameOf(matrix))));
-}
-
-/** `./tools//matrix.yaml` means `tools/matrix.yaml`. */
-function partsOf(path: string): readonly string[] {
-  return path.split("/").filter((part) => part !== "" && part !== ".");
 }
 
 /** The paths in `folder` that match the parts of a pattern. */

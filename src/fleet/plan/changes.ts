@@ -66,7 +66,6 @@ export function explainInputs({
   return inputs === null ? [] : compareInputs(locked, { ...inputs, bases, platform: cell.platform });
 }
 
-/** A file, folder or link of a context. */
 type ContextFile = Omit<ContextEntry, "size">;
 
 /** Paths in the context, each list sorted. */

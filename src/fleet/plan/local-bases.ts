@@ -1,16 +1,12 @@
 /** Finds base images of a plan that only an engine has, and warns of publishing images on them. */
 
 import type { Problem } from "../../errors.ts";
-import type { LocalEngine } from "../../lock/lock.ts";
+import type { LockedLocal } from "../../lock/lock.ts";
 import { remember } from "../../io/collections.ts";
-import type { Digest } from "../../oci/digest.ts";
 import type { Plan } from "./planned-cell.ts";
 
-export interface LocalBaseUse {
+export interface LocalBaseUse extends LockedLocal {
   readonly ref: string;
-  readonly engine: LocalEngine;
-  /** The engine's id of the image. */
-  readonly id: Digest;
   /** Cells that are built on it. */
   readonly cells: readonly string[];
 }

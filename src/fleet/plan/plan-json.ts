@@ -121,7 +121,6 @@ export function explainedToJson(
   contextFiles: ChangedFiles | null,
 ) {
   const { cell, action, reason, tag, inputDigest, locked, moved } = planned;
-  const lockedInputDigest = locked === null ? null : locked.inputDigest;
   return {
     schemaVersion: 1,
     cell: cell.id,
@@ -129,7 +128,7 @@ export function explainedToJson(
     reason,
     tag,
     inputDigest,
-    lockedInputDigest,
+    lockedInputDigest: locked?.inputDigest ?? null,
     inputs,
     // The sent files, by the instruction that takes them. `whole` is the reason for sending all.
     ...(planned.context === null ? {} : { context: takenJson(planned.context) }),

@@ -1,6 +1,6 @@
 /** Transient tags, by which publishers of one tag see each other: registries have no conditional write. */
 
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import type { Digest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import { indexTypes } from "../../oci/media-types.ts";
@@ -20,7 +20,6 @@ export interface Announcement {
 /** The content of a withdrawn transient tag in a registry that cannot remove tags. */
 export const left = emptyIndex("left");
 
-/** Matches the transient tags of all publishers. */
 export function isTransientTag(tag: string): boolean {
   return /^imgmatch-[0-9a-f]{16}-[0-9a-f]{8}$/.test(tag);
 }
@@ -97,10 +96,7 @@ export async function withdraw(
 }
 
 function hashOf(tag: string | null): string {
-  return createHash("sha256")
-    .update(tag ?? "")
-    .digest("hex")
-    .slice(0, 16);
+  return digestOf(tag ?? "").slice("sha256:".length, "sha256:".length + 16);
 }
 
 function emptyIndex(note: string): Manifest {

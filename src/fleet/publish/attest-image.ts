@@ -36,7 +36,6 @@ export type AttestImage = (build: PushedBuild, watch: BuildWatch) => Promise<Loc
 
 export interface AttesterOptions extends Pick<Engine, "attests"> {
   readonly registry: AttachmentRegistry & EvidenceReader;
-  /** The engine's description. */
   readonly builder: string;
   readonly origin: BuildOrigin;
   /** Signs the statements of imgmatch; null: they are attached without a signature. */

@@ -14,20 +14,15 @@ import {
   withDigest,
   withTag,
 } from "../../oci/reference.ts";
-import type {
-  BlobCopier,
-  Manifest,
-  ManifestDescriptor,
-  ReferrersReader,
-  RegistryClient,
-} from "../../oci/registry/client.ts";
+import type { Manifest, ManifestDescriptor, RegistryClient } from "../../oci/registry/client.ts";
+import type { FullRegistryClient } from "../../oci/registry/create-client.ts";
 import { tryAgain } from "../../oci/registry/try-again.ts";
 import { attachManifest } from "../../trust/attach.ts";
 import { findReferrers } from "../../trust/find-evidence.ts";
 import { type Pace, writeTag } from "./write-tag.ts";
 
 export interface CopyImageOptions extends Pace {
-  readonly registry: RegistryClient & BlobCopier & ReferrersReader;
+  readonly registry: FullRegistryClient;
 }
 
 /** Blobs at one time: each has two pieces of 16 MiB in memory. */
@@ -37,10 +32,7 @@ const maxManifests = 1000;
 
 const maxDepth = 4;
 
-interface Blob {
-  readonly digest: Digest;
-  readonly size: number;
-}
+type Blob = Pick<ManifestDescriptor, "digest" | "size">;
 
 /**
  * Copies an image with its attachments. Blobs that the target has already do not travel, so an interrupted copy goes on where it was. Blobs
@@ -77,9 +69,8 @@ export async function copyImage(
     for (const part of parts.toReversed())
       await registry.writeManifest(withDigest({ ...to, tag: null }, part.digest), part);
   }
-  const copyParts = (manifest: Manifest) => copyBlobs([manifest]);
   const all = [top, ...parts].map(({ digest }) => digest);
-  await copyAttachments(from, to, all, { registry, copyParts, ...pace });
+  await copyAttachments(from, to, all, copyBlobs, { registry, ...pace });
   if (before !== null) return;
   const next = (held: ManifestDescriptor | null) => {
     if (held !== null && held.digest !== top.digest) throw conflict(to, held.digest, from);
@@ -165,13 +156,6 @@ function invalid(from: ImageReference, what: string): ImgmatchError {
   });
 }
 
-interface CopyAttachmentsOptions extends Pick<Pace, "signal" | "sleep"> {
-  readonly registry: Pick<RegistryClient, "findManifest" | "readManifest" | "writeManifest"> &
-    ReferrersReader;
-  /** Copies the blobs that a manifest names. */
-  readonly copyParts: (manifest: Manifest) => Promise<void>;
-}
-
 /** cosign 1 and 2 tag attachments `sha256-<hex>.<ending>` (sigstore/cosign, specs/SIGNATURE_SPEC.md). */
 const tagEndings = ["sig", "att", "sbom"];
 
@@ -185,7 +169,8 @@ async function copyAttachments(
   from: ImageReference,
   to: ImageReference,
   subjects: readonly Digest[],
-  { registry, copyParts, ...pace }: CopyAttachmentsOptions,
+  copyBlobs: (manifests: readonly Manifest[]) => Promise<void>,
+  { registry, ...pace }: CopyImageOptions,
 ): Promise<void> {
   const seen = new Set<Digest>(subjects);
   for (const digest of seen) {
@@ -195,7 +180,7 @@ async function copyAttachments(
       // The list under a tag may name what is gone, and what names another subject.
       if (manifest === null || subjectOf(manifest) !== digest) continue;
       seen.add(entry.digest);
-      await copyParts(manifest);
+      await copyBlobs([manifest]);
       await attachManifest(registry, { reference: to, digest }, { manifest, entry }, pace);
     }
     await Promise.all(tagEndings.map((ending) => copyTagged(`${digest.replace(":", "-")}.${ending}`)));
@@ -204,7 +189,7 @@ async function copyAttachments(
   async function copyTagged(tag: string): Promise<void> {
     const manifest = await registry.readManifest(withTag(from, tag));
     if (manifest === null || (await registry.findManifest(withTag(to, tag))) !== null) return;
-    await copyParts(manifest);
+    await copyBlobs([manifest]);
     await registry.writeManifest(withTag(to, tag), manifest);
   }
 }

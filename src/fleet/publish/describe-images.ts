@@ -16,12 +16,6 @@ export interface DescribeRequest {
   readonly manifests?: ReadonlyMap<string, ManifestDescriptor> | undefined;
 }
 
-export interface DescribedImages {
-  readonly entries: Map<string, IndexEntry>;
-  /** Cells whose manifests were taken from the lock because the registry lists their tags. */
-  readonly assumed: readonly string[];
-}
-
 const atOnce = 16;
 // So many single questions cost about as much as listing the tags of a large repository.
 const fewImages = 32;
@@ -30,14 +24,16 @@ const fewImages = 32;
  * The present index is no source: whoever can write its tag can write anything there. Of many images, those whose tag the registry lists are
  * taken as the lock describes them: a page of tags saves a thousand questions. Throws `REGISTRY_FAILED`, with every image that is gone.
  */
-export async function describeImages(request: DescribeRequest): Promise<DescribedImages> {
-  const { images, manifests = new Map<string, ManifestDescriptor>() } = request;
+export async function describeImages(request: DescribeRequest) {
+  const { registry, reference, images, manifests = new Map<string, ManifestDescriptor>() } = request;
   const entries = new Map<string, IndexEntry>();
   const noted = [...images].filter(([cell, { digest }]) => {
     const manifest = manifests.get(cell);
     return manifest?.digest === digest && !isIndexType(manifest.mediaType);
   });
-  const listed = noted.length <= fewImages ? new Set<string>() : await tagsOf(request);
+  const listed = new Set<string>();
+  if (noted.length > fewImages) for await (const tag of registry.listTags(reference)) listed.add(tag);
+  // Cells whose manifests were taken from the lock because the registry lists their tags.
   const assumed: string[] = [];
   for (const [cell, image] of noted) {
     const descriptor = manifests.get(cell);
@@ -45,34 +41,15 @@ export async function describeImages(request: DescribeRequest): Promise<Describe
     entries.set(cell, { image, descriptor });
     assumed.push(cell);
   }
-  const asked = await askAll(
-    request,
-    [...images].filter(([cell]) => !entries.has(cell)),
-  );
-  return { entries: new Map([...entries, ...asked]), assumed };
-}
-
-async function tagsOf({ registry, reference }: DescribeRequest): Promise<Set<string>> {
-  const tags = new Set<string>();
-  for await (const tag of registry.listTags(reference)) tags.add(tag);
-  return tags;
-}
-
-async function askAll(
-  { registry, reference }: DescribeRequest,
-  images: readonly (readonly [cell: string, image: IndexedImage])[],
-): Promise<Map<string, IndexEntry>> {
-  const limit = pLimit(atOnce);
   const problems: Problem[] = [];
-  const entries = new Map<string, IndexEntry>();
-  const ask = async (cell: string, image: IndexedImage) => {
+  const others = [...images].filter(([cell]) => !entries.has(cell));
+  await pLimit(atOnce).map(others, async ([cell, image]) => {
     const descriptor = await describe(registry, reference, image);
     if (descriptor !== null) entries.set(cell, { image, descriptor });
     else problems.push(gone(cell, image));
-  };
-  await limit.map(images, ([cell, image]) => ask(cell, image));
+  });
   throwProblems(problems);
-  return entries;
+  return { entries, assumed };
 }
 
 function gone(cell: string, { digest }: IndexedImage): Problem {

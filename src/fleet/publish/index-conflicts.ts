@@ -110,16 +110,14 @@ export async function misnamedImages(
   registry: Pick<RegistryClient, "readManifest">,
 ): Promise<Problem[]> {
   const limit = pLimit(16);
-  const problems = entries.map(([cell, { image, descriptor }]) =>
-    limit(async (): Promise<Problem[]> => {
-      if (descriptor.digest === image.digest) return [];
-      const outer = await registry.readManifest(withDigest(reference, image.digest));
-      if (outer !== null && platformDigest(outer, image.platform) === descriptor.digest) return [];
-      const says = `names ${descriptor.digest} for ${cell}, whose image is ${image.digest}`;
-      return [conflict(reference, says, replace)];
-    }),
-  );
-  return (await Promise.all(problems)).flat();
+  const problems = await limit.map(entries, async ([cell, { image, descriptor }]): Promise<Problem[]> => {
+    if (descriptor.digest === image.digest) return [];
+    const outer = await registry.readManifest(withDigest(reference, image.digest));
+    if (outer !== null && platformDigest(outer, image.platform) === descriptor.digest) return [];
+    const says = `names ${descriptor.digest} for ${cell}, whose image is ${image.digest}`;
+    return [conflict(reference, says, replace)];
+  });
+  return problems.flat();
 }
 
 /** One `INDEX_CONFLICT` for every entry that is no cell's: a runtime may take it all the same. */
@@ -140,16 +138,20 @@ export async function planIndexConflicts(plan: Plan, registry: RegistryClient): 
   const variants = variantGroups(
     matrix,
     built.map((planned) => ({ ...planned.cell, planned })),
-  ).map(({ name, members }) => ({ name, cells: members.map(({ planned }) => planned) }));
-  const found = await conflictsWith({ name: versionTag(matrix), cells }, matrix, registry);
+  );
+  const found = await conflictsWith(versionTag(matrix), cells, matrix, registry);
   // A conflict with the version is one with its variant too.
   if (found.length > 0) return found;
-  for (const variant of variants) found.push(...(await conflictsWith(variant, matrix, registry)));
+  for (const { name, members } of variants) {
+    const own = members.map(({ planned }) => planned);
+    found.push(...(await conflictsWith(name, own, matrix, registry)));
+  }
   return found;
 }
 
 async function conflictsWith(
-  { name, cells }: { readonly name: string; readonly cells: readonly PlannedCell[] },
+  name: string,
+  cells: readonly PlannedCell[],
   matrix: Matrix,
   registry: RegistryClient,
 ): Promise<Problem[]> {

@@ -13,7 +13,7 @@ import {
   withTag,
 } from "../../oci/reference.ts";
 import type { ManifestDescriptor } from "../../oci/registry/client.ts";
-import { attach, type AttachmentRegistry } from "../../trust/attach.ts";
+import { attach } from "../../trust/attach.ts";
 import { bringImages } from "./copy-image.ts";
 import { describeImages } from "./describe-images.ts";
 import { plainImages } from "./shown-images.ts";
@@ -47,7 +47,7 @@ export interface MovedChannel {
  */
 export async function moveChannel(
   { name, fleet, known, movedBy, at }: ChannelMove,
-  options: PlanIndexOptions & { readonly registry: PlanIndexOptions["registry"] & AttachmentRegistry },
+  options: PlanIndexOptions,
 ): Promise<MovedChannel> {
   const { registry, replace = false, vouching, ...pace } = options;
   const reference = withTag(parseImageReference(fleet.repository), name);

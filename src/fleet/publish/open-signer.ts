@@ -24,7 +24,6 @@ export interface SignerChoice {
   readonly signRoot?: string;
 }
 
-/** What signs the images of a repository. */
 type SignFleet = (repository: string, registry: FullRegistryClient) => Promise<FleetSigner>;
 
 /** null without `--sign`. Opens the key, so that its mistakes are told before anything is built. */
@@ -45,7 +44,10 @@ async function signerOf(flags: SignerChoice, { env }: World): Promise<Signer | n
   const { fulcioUrl = env.COSIGN_FULCIO_URL, rekorUrl = env.COSIGN_REKOR_URL } = urls;
   const { timestampUrl = env.COSIGN_TIMESTAMP_SERVER_URL } = urls;
   if (!sign) return refuseWithoutSign(flags);
-  for (const url of [fulcioUrl, rekorUrl, timestampUrl]) if (url !== undefined) checkUrl(url);
+  for (const url of [fulcioUrl, rekorUrl, timestampUrl]) {
+    const isHttp = url === undefined || (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol));
+    if (!isHttp) throw usageError(`${url} is not an http address`, "write it as https://host");
+  }
   if (signKey !== undefined) {
     if (identityToken !== undefined || flags.fulcioUrl !== undefined)
       throw usageError("--sign-key excludes --identity-token and --fulcio-url", "leave one of them out");
@@ -73,9 +75,4 @@ function refuseWithoutSign(flags: SignerChoice): null {
   const [name] = Object.entries({ ...given, ...more }).find(([, value]) => value !== undefined) ?? [];
   if (name !== undefined) throw usageError(`${name} needs --sign`, "add --sign");
   return null;
-}
-
-function checkUrl(url: string): void {
-  const isHttp = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
-  if (!isHttp) throw usageError(`${url} is not an http address`, "write it as https://host");
 }

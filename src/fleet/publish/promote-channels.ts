@@ -142,19 +142,16 @@ function chosenChannels(
       if (image === undefined || image.digest === null) missing.push(id);
       else images[id] = image;
     }
-    if (missing.length > 0) problems.push(incomplete(name, missing));
+    if (missing.length > 0)
+      problems.push({
+        code: "INDEX_INCOMPLETE",
+        message: `channel ${name} selects ${count(missing.length, "cell")} without a published image in the lock: ${firstOf(missing, 5)}`,
+        fix: "run imgmatch build --push",
+      });
     return { name, fleet: { ...fleet, images } };
   });
   throwProblems(problems);
   return moves;
-}
-
-function incomplete(name: string, missing: readonly string[]): Problem {
-  return {
-    code: "INDEX_INCOMPLETE",
-    message: `channel ${name} selects ${count(missing.length, "cell")} without a published image in the lock: ${firstOf(missing, 5)}`,
-    fix: "run imgmatch build --push",
-  };
 }
 
 function lossOf({ name, fleet, losses }: Move): readonly Problem[] {

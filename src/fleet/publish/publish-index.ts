@@ -8,9 +8,8 @@ import type { FleetIndex } from "../../lock/fleet-index.ts";
 import { RegistryError } from "../../oci/registry/registry-error.ts";
 import { type Announcement, announce, silent } from "./announcement.ts";
 import { type DescribeRequest, describeImages } from "./describe-images.ts";
-import { formatFleetIndex } from "../../lock/format-fleet-index.ts";
+import { formatFleetIndex, type ShownImage } from "../../lock/format-fleet-index.ts";
 import { type CurrentIndex, indexConflicts, misnamedImages, readCurrentIndex } from "./index-conflicts.ts";
-import type { ShownImage } from "../../lock/format-fleet-index.ts";
 import { shownImages } from "./shown-images.ts";
 import { type Pace, writeTag } from "./write-tag.ts";
 
@@ -89,19 +88,17 @@ export async function publishIndex(request: IndexRequest): Promise<PublishedInde
     const { digest, index } = settled;
     return { digest, how, cells: index.entries.size, added, plain: show(index) };
   } catch (error) {
-    if (error instanceof RegistryError && isRefusal(error)) await nameMissing(request, assumed);
+    // A registry refuses an index of manifests that it lacks, but some do not say which: then this throws with their names.
+    if (error instanceof RegistryError && isRefusal(error)) {
+      const trusted = new Map([...images].filter(([cell]) => assumed.includes(cell)));
+      await describeImages({ ...request, images: trusted, manifests: new Map() });
+    }
     throw error;
   }
 }
 
 function isRefusal({ status }: RegistryError): boolean {
   return status !== null && status >= 400 && status < 500 && ![401, 403, 408, 429].includes(status);
-}
-
-/** A registry refuses an index of manifests that it lacks, but some registries do not say which manifests: throws with their names. */
-async function nameMissing(request: IndexRequest, assumed: readonly string[]): Promise<void> {
-  const images = new Map([...request.images].filter(([cell]) => assumed.includes(cell)));
-  await describeImages({ ...request, images, manifests: new Map() });
 }
 
 /** Throws `INDEX_CONFLICT` too if another publisher's cell names a wrong image, unless all such cells are to go. */

@@ -11,25 +11,14 @@ import {
 import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
 import { variantGroups } from "../cells/groups.ts";
 import { versionTag } from "../cells/tag.ts";
-import { bringImages } from "./copy-image.ts";
+import { bringImages, type CopyImageOptions } from "./copy-image.ts";
 import { plainImages } from "./shown-images.ts";
-import type {
-  BlobCopier,
-  ManifestDescriptor,
-  ReferrersReader,
-  RegistryClient,
-} from "../../oci/registry/client.ts";
+import type { ManifestDescriptor } from "../../oci/registry/client.ts";
 import { type FleetIndex, type IndexedImage, indexedImage } from "../../lock/fleet-index.ts";
 import { readCurrentIndex } from "./index-conflicts.ts";
-import { type IndexRequest, type PublishedIndex, publishIndex, type Vouching } from "./publish-index.ts";
+import { type IndexRequest, type PublishedIndex, publishIndex } from "./publish-index.ts";
 
-export interface PlanIndexOptions {
-  readonly registry: RegistryClient & BlobCopier & ReferrersReader;
-  readonly replace?: boolean;
-  readonly signal?: AbortSignal | undefined;
-  readonly settleMs?: number;
-  readonly vouching?: Vouching | undefined;
-}
+export type PlanIndexOptions = CopyImageOptions & Pick<IndexRequest, "replace" | "vouching">;
 
 export interface PlanIndex {
   /** The reference of the index: the repository with the version as tag. */

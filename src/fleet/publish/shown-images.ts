@@ -10,7 +10,7 @@ import { findMarch, marchesRunning } from "../../hardware/cpu-marches.ts";
 import { compareVersions, parseVersion } from "../../hardware/driver-version.ts";
 import { alternativesOf } from "../../lock/alternatives.ts";
 import { neededRequirement } from "../../lock/needed-requirement.ts";
-import { compareText, groupBy, remember } from "../../io/collections.ts";
+import { compareText, groupBy, remember, sortedEntries } from "../../io/collections.ts";
 import type { ShownImage } from "../../lock/format-fleet-index.ts";
 import type { FleetIndex, IndexedImage } from "../../lock/fleet-index.ts";
 import { builtFor } from "../../resolve/built-for.ts";
@@ -111,21 +111,15 @@ function leastDemanding(
   const runningBy = new Map<string, number>();
   const running = (features: readonly string[]): number =>
     remember(runningBy, features.join(), () => marchesRunning(architecture, features).length);
-  const demands = images.map((named) => {
-    const { cpu, kernel } = neededRequirement(named.image);
+  const demandOf = ({ image }: Named) => {
+    const { cpu, kernel } = neededRequirement(image);
     const oldest = parseVersion(kernel ?? "0") ?? [0];
-    return { named, demand: [-running(cpu.features), cpu.features.length, ...oldest] };
-  });
-  const least = demands.reduce<readonly number[] | null>(
-    (found, { demand }) => (found === null || compareVersions(demand, found) < 0 ? demand : found),
-    null,
-  );
-  const equals = demands.filter(({ demand }) => least !== null && compareVersions(demand, least) === 0);
-  return firstOf(
-    equals.map(({ named }) => named),
-    (image) => new Set(featuresOf(image)),
-    order,
-  );
+    return [-running(cpu.features), cpu.features.length, ...oldest];
+  };
+  const demands = new Map(images.map((named) => [named, demandOf(named)]));
+  const [least = []] = [...demands.values()].sort(compareVersions);
+  const equals = images.filter((named) => compareVersions(demands.get(named) ?? [], least) === 0);
+  return firstOf(equals, (image) => new Set(featuresOf(image)), order);
 }
 
 /** The choice of `resolve` on a CPU with these features. */
@@ -153,6 +147,5 @@ function featuresOf(image: IndexedImage): readonly string[] {
 }
 
 function freeAxes({ axes }: IndexedImage): string {
-  const free = Object.entries(axes).filter(([axis]) => !hardwareAxes.has(axis));
-  return JSON.stringify(free.sort(([one], [other]) => compareText(one, other)));
+  return JSON.stringify(sortedEntries(axes).filter(([axis]) => !hardwareAxes.has(axis)));
 }

@@ -8,9 +8,8 @@ import { type SignedImages, signImages, type SignOptions } from "../../trust/sig
 import type { TrustedSigner } from "../../trust/trusted-signers.ts";
 import type { Subject } from "../../trust/evidence.ts";
 import { ImgmatchError } from "../../errors.ts";
-import type { EvidenceReader } from "../../trust/evidence-reader.ts";
 import { findEvidence } from "../../trust/find-evidence.ts";
-import { verifyEvidence, type VerifyEvidenceOptions } from "../../trust/verify-evidence.ts";
+import { verifyEvidence } from "../../trust/verify-evidence.ts";
 
 export interface FleetSigningOptions extends Pick<SignOptions, "registry" | "signer" | "format" | "signal"> {
   /** The other accepted signers of an image whose tag is written already: one of each list. Called if our signer has not signed it. */
@@ -46,14 +45,28 @@ export function fleetSigning(
     for (const digest of done.signed) signed.add(digest);
     for (const digest of done.kept) if (!signed.has(digest)) kept.add(digest);
   }
-  const demand = async (image: ImageReference, digest: Digest, fix: string) =>
-    requireSigned(registry, { reference: image, digest }, { own: await signer.asTrusted(), others, fix });
+  /**
+   * Anybody who can push can write the label of an image's inputs. A signer that trusts the label signs what a stranger has put there. Throws
+   * with exit code 6, as `verifyEvidence`, if neither this signer nor a signer of each list has signed the image, and `REGISTRY_…`.
+   */
+  async function requireSigned(image: ImageReference, digest: Digest, fix: string): Promise<void> {
+    const subject = { reference: image, digest };
+    const own = await signer.asTrusted();
+    const evidence = await findEvidence(registry, subject);
+    const bySome = (signers: readonly TrustedSigner[]) => verifyEvidence(evidence, subject, signers);
+    // Without `--sign-root` nothing here can verify the signatures of an identity.
+    const refusal = own === null ? unknowable(subject) : await refusalOf(bySome([own]));
+    if (refusal === null) return;
+    const lists = await others();
+    const last = lists.length === 0 ? refusal : await refusalOf(Promise.all(lists.map(bySome)));
+    if (last !== null) throw new ImgmatchError({ ...last.problems[0], fix }, { cause: last });
+  }
   return {
     signer,
     // Without a wait for each: what another signer drops meanwhile is put back when all are vouched for.
     sign: (pushed, place) => sign({ ...place, tag: null, digest: null }, [pushed], { settleMs: 0 }),
-    requireSigned: (image, digest) => demand(image, digest, ofImage),
-    requireVouched: (index) => demand(reference, index, ofIndex),
+    requireSigned: (image, digest) => requireSigned(image, digest, ofImage),
+    requireVouched: (index) => requireSigned(reference, index, ofIndex),
     async vouch(digests) {
       // A signer that cannot know its own signatures again would sign twice.
       const isBlind = (await signer.asTrusted()) === null;
@@ -65,47 +78,15 @@ export function fleetSigning(
   };
 }
 
-interface RequireSignedOptions {
-  /** The signer as a trusted signer; null if nothing here can verify its signatures. */
-  readonly own: TrustedSigner | null;
-  /** Further trusted signers: one of each list must have signed. Empty if no policy names any. Called if `own` has not signed. */
-  readonly others: () => Promise<readonly (readonly TrustedSigner[])[]>;
-  /** The fix of a refusal. */
-  readonly fix: string;
-}
-
-/**
- * Anybody who can push can write the label of an image's inputs. A signer that trusts the label signs what a stranger has put there. Throws
- * with exit code 6, as `verifyEvidence`, if neither this signer nor a signer of the policy has signed the image, and `REGISTRY_…`.
- */
-async function requireSigned(
-  registry: EvidenceReader,
-  subject: Subject,
-  { own, others, fix }: RequireSignedOptions,
-  options: VerifyEvidenceOptions = {},
-): Promise<void> {
-  const evidence = await findEvidence(registry, subject);
-  const bySome = (signers: readonly TrustedSigner[]) => verifyEvidence(evidence, subject, signers, options);
-  const refusal = own === null ? unknowable(subject) : await refusalOf(bySome([own]));
-  if (refusal === null) return;
-  const lists = await others();
-  const last = lists.length === 0 ? refusal : await refusalOf(Promise.all(lists.map(bySome)));
-  if (last !== null) throw new ImgmatchError({ ...last.problems[0], fix }, { cause: last });
-}
-
 /** null if a trusted signer has signed. */
 async function refusalOf(judging: Promise<unknown>): Promise<ImgmatchError | null> {
   try {
     await judging;
     return null;
   } catch (error) {
-    if (isRefusal(error)) return error;
+    if (error instanceof ImgmatchError && error.exitCode === 6) return error;
     throw error;
   }
-}
-
-function isRefusal(error: unknown): error is ImgmatchError {
-  return error instanceof ImgmatchError && error.exitCode === 6;
 }
 
 function unknowable({ reference, digest }: Subject): ImgmatchError {

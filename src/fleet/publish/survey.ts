@@ -27,9 +27,7 @@ export async function surveyRegistries(plan: Plan, options: SurveyOptions): Prom
   const limit = pLimit(atOnce);
   const [published, bases] = await Promise.all([
     surveyTags(plan, options.registry, limit),
-    Promise.all(
-      movableBases(plan).map((ref) => limit(async () => [ref, await options.findBaseDigest(ref)] as const)),
-    ),
+    limit.map(movableBases(plan), async (ref) => [ref, await options.findBaseDigest(ref)] as const),
   ]);
   return {
     published,

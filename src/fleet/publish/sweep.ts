@@ -29,17 +29,13 @@ export async function sweep(repository: ImageReference, { registry, keep }: Swee
     if (isTransientTag(tag) && !keep.has(tag)) tags.push(tag);
   tags.sort();
   const limit = pLimit(8);
-  const gone = await Promise.all(
-    tags.map((tag) => limit(() => removeOne(registry, withTag(repository, tag)))),
-  );
+  const gone = await limit.map(tags, async (tag) => {
+    await registry.writeManifest(withTag(repository, tag), left);
+    return registry.removeTag(withTag(repository, tag));
+  });
   const stay = tags.filter((_, index) => !gone[index]);
   const isGone = stay.length > 0 && (await registry.removeManifest(withDigest(repository, left.digest)));
   return isGone
     ? { removed: tags, emptied: [] }
     : { removed: tags.filter((tag) => !stay.includes(tag)), emptied: stay };
-}
-
-async function removeOne(registry: RegistryClient, tag: ImageReference): Promise<boolean> {
-  await registry.writeManifest(tag, left);
-  return registry.removeTag(tag);
 }

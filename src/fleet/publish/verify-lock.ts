@@ -82,35 +82,33 @@ export async function verifyLock(lock: Lock, options: VerifyLockOptions): Promis
   const looks = images.flatMap(([cell, image]) => {
     const { tag, digest } = image;
     const tagged = withTag(placeOf(lock, image), tag);
-    return digest === null ? [] : [limit(async () => named({ cell }, await look(tagged, digest)))];
+    if (digest === null) return [];
+    return [limit(async () => (await look(tagged, digest)).map((found) => ({ cell, ...found })))];
   });
-  const drift = (await Promise.all(looks)).filter((found) => found !== null);
-  const moves = sortedEntries(lock.channels ?? {}).map(([channel, { digest }]) =>
-    limit(async () => named({ channel }, await look(withTag(home, channel), digest))),
+  const drift = (await Promise.all(looks)).flat();
+  const moves = await limit.map(sortedEntries(lock.channels ?? {}), async ([channel, { digest }]) =>
+    (await look(withTag(home, channel), digest)).map((found) => ({ channel, ...found })),
   );
   return {
     repository: lock.repository,
     intact: looks.length - drift.length,
     unpublished,
     drift,
-    channels: (await Promise.all(moves)).filter((found) => found !== null),
+    channels: moves.flat(),
     conflicts: await verifyIndexes(lock, registry),
   };
 
-  async function look(tagged: ImageReference, digest: Digest): Promise<Omit<RegistryDrift, "cell"> | null> {
+  /** The drift of one tag, if any. */
+  async function look(tagged: ImageReference, digest: Digest): Promise<Omit<RegistryDrift, "cell">[]> {
     const found = (await registry.findManifest(tagged))?.digest ?? null;
-    if (found === digest) return null;
+    if (found === digest) return [];
     const reference = formatImageReference(tagged);
     const manifest = await registry.readManifest(withDigest(tagged, digest));
-    if (manifest === null) return { reference, finding: "lost", digest, found, healed: false };
+    if (manifest === null) return [{ reference, finding: "lost", digest, found, healed: false }];
     const finding = found === null ? "vanished" : "moved";
-    if (!heal) return { reference, finding, digest, found, healed: false };
-    return { reference, finding, digest, found, healed: await healTag(tagged, manifest, options) };
+    const healed = heal && (await healTag(tagged, manifest, options));
+    return [{ reference, finding, digest, found, healed }];
   }
-}
-
-function named<Name extends object, Found>(name: Name, found: Found | null): (Name & Found) | null {
-  return found === null ? null : { ...name, ...found };
 }
 
 /** Writes the tag once, and answers whether it holds the manifest then. A later write of another publisher stays. */

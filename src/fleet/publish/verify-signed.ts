@@ -8,7 +8,7 @@ import { type ImageReference, parseImageReference, withTag } from "../../oci/ref
 import { remember, sortedEntries } from "../../io/collections.ts";
 import { versionTag } from "../cells/tag.ts";
 import { fetchFleet } from "../../lock/fetch-lock.ts";
-import type { FetchedFleet, FindTrust, IndexReader, IndexTrust, SignedBy } from "../../lock/index-trust.ts";
+import type { FindTrust, IndexReader, IndexTrust, SignedBy } from "../../lock/index-trust.ts";
 
 export interface SignedLock {
   /** The signer of the index of the version; null if the registry has none, or no signature is asked for. */
@@ -31,7 +31,9 @@ export async function verifySigned(
   const version = withTag(repository, versionTag(lock));
   const asked = await trust(version);
   if (asked === null || !asked.asksSignature) return null;
-  const fleet = await readVersion(version, registry, trust);
+  const fleet = await fetchFleet(version, { connect: async () => registry, trust, tell: () => {} }).catch(
+    noneIfUnpublished,
+  );
   const images = sortedEntries(lock.images).flatMap(([cell, image]) => {
     const { digest, tag } = image;
     return digest === null ? [] : [{ cell, digest, reference: withTag(placeOf(lock, image), tag) }];
@@ -65,23 +67,7 @@ export async function verifySigned(
   return { index: fleet?.signed ?? null, named: images.length - others.length, own: signed };
 }
 
-/** null where nothing was published under the version. */
-async function readVersion(
-  version: ImageReference,
-  registry: IndexReader,
-  trust: FindTrust,
-): Promise<FetchedFleet | null> {
-  const options = {
-    connect: async () => registry,
-    cache: null,
-    trust,
-    now: () => new Date(),
-    tell: () => {},
-  };
-  try {
-    return await fetchFleet(version, options);
-  } catch (error) {
-    if (error instanceof ImgmatchError && error.code === "INDEX_NOT_FOUND") return null;
-    throw error;
-  }
+function noneIfUnpublished(error: unknown): null {
+  if (error instanceof ImgmatchError && error.code === "INDEX_NOT_FOUND") return null;
+  throw error;
 }

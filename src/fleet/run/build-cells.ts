@@ -137,10 +137,7 @@ export function groupWrites<Item>(
  * Builds a cell, with a log of its own. If the registry already holds an image of the same inputs under the job's reference, that one is
  * adopted and nothing is built. Throws bugs only.
  */
-export async function buildCell(
-  job: BuildJob,
-  options: CellOptions,
-): Promise<BuiltCell | FailedCell | InterruptedCell> {
+export async function buildCell(job: BuildJob, options: CellOptions): Promise<CellResult> {
   const { cell, inputDigest } = job;
   const { drain, stop, logFolder, onEvent } = options;
   const interrupted = (): InterruptedCell => {

@@ -119,16 +119,13 @@ export async function runPlan(
   const unused = unusedIn(plan, effects);
   const notes = options.push ? unattestedImages(plan, summary) : [];
   for (const problem of notes) world.onEvent({ type: "problem", problem });
-  if (isJudged) throwProblems([...unused, ...summary.results.flatMap(strictWarnings), ...kept]);
+  const warnings = summary.results.flatMap((result) => (result.status === "built" ? result.warnings : []));
+  if (isJudged) throwProblems([...unused, ...warnings.filter(isStrict), ...kept]);
   for (const problem of unused) world.onEvent({ type: "problem", problem });
   return summary;
 }
 
-/** The warnings of one image that `strict` makes errors. */
-function strictWarnings(result: CellResult): readonly Problem[] {
-  return result.status === "built" ? result.warnings.filter(isStrict) : [];
-}
-
+/** A warning that `strict` makes an error. */
 function isStrict({ code }: Problem): boolean {
   return code === "AUDIT_CPU_COMPILED_FOR";
 }
@@ -246,21 +243,14 @@ function holderOf(engine: Engine): ImageHolder {
 
 type OnEffect = (cell: string, effect: ImageEffect) => void;
 
-const unknownEffect: ImageEffect = {
-  code: null,
-  layers: null,
-  settings: null,
-  ignoresMarch: false,
-  uncompiled: [],
-};
-
 /** Without `strict`, kept images were not opened: of them the lock knows whether they ignore the march. */
 function unusedIn({ cells }: Plan, effects: ReadonlyMap<string, ImageEffect>): readonly Problem[] {
+  const plain: ImageEffect = { code: null, layers: null, settings: null, ignoresMarch: true, uncompiled: [] };
   const made = cells.flatMap(({ cell, action, locked }) => {
     const known = effects.get(cell.id);
     if (known !== undefined) return [{ cell, effect: known }];
     const isPlain = action === "keep" && locked !== null && ignoresMarch(locked);
-    return isPlain ? [{ cell, effect: { ...unknownEffect, ignoresMarch: true } }] : [];
+    return isPlain ? [{ cell, effect: plain }] : [];
   });
   return unusedAxes(made).map(({ problem }) => problem);
 }

@@ -1,15 +1,15 @@
 /** The interface of a provider that builds the images of a stack, each as one resource. */
 
 import type { CustomResourceOptions, Output } from "@pulumi/pulumi";
+import type { BuildSsh } from "../../fleet/engines/step-options.ts";
 import type { StackImage } from "../stack-images.ts";
 
 /** One image, for every provider. */
 export interface ImageBuild {
   /** `repository:tag` */
   readonly imageName: string;
-  /** Path as the provider reads it. */
+  /** Paths as the provider reads them. */
   readonly context: string;
-  /** Path as the provider reads it. */
   readonly dockerfile: string;
   readonly args: Readonly<Record<string, string>>;
   readonly labels: Readonly<Record<string, string>>;
@@ -30,33 +30,22 @@ export interface ServerLogin {
 }
 
 export interface ImageMeans {
-  /** References. */
   readonly cacheFrom: Output<readonly string[]>;
   /** References, or `inline`. */
   readonly cacheTo: Output<readonly string[]>;
-  /** null for none. */
-  readonly secrets: ImageSecrets | null;
-  readonly ssh: readonly SshAgent[];
+  /** Name → secret value; null for none. A preview may not know the names. */
+  readonly secrets: {
+    readonly names: readonly string[] | null;
+    readonly values: Output<Readonly<Record<string, string>>>;
+  } | null;
+  readonly ssh: readonly BuildSsh[];
   /** Builder of buildx; null for the one that the provider chooses. */
   readonly builder: string | null;
 }
 
-export interface ImageSecrets {
-  /** null where a preview does not know them. */
-  readonly names: readonly string[] | null;
-  /** Name → secret value. */
-  readonly values: Output<Readonly<Record<string, string>>>;
-}
-
-export interface SshAgent {
-  readonly id: string;
-  /** None: the agent that SSH_AUTH_SOCK names. */
-  readonly paths: readonly string[];
-}
-
 /** Values of the program that may change without another image; null if it has none, or if a preview does not know them. */
 export interface GivenNow {
-  readonly login: { readonly server: string; readonly username: string } | null;
+  readonly login: StackImage["login"];
   /** Names. */
   readonly secrets: readonly string[] | null;
 }

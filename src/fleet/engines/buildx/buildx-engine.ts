@@ -72,7 +72,12 @@ export async function createBuildxEngine({
     rewriting(watch.onLog, (rewrite) =>
       buildx(means, request, ["--output", `type=oci,"dest=${file}"${option(rewrite)}`], watch),
     );
-  const { imageOf, requestOf } = createOrigins();
+  const origins = new WeakMap<BuiltImage, BuildRequest>();
+  const requestOf = (image: BuiltImage): BuildRequest => {
+    const found = origins.get(image);
+    if (found === undefined) throw new InternalError(`${image.id} was built by another engine`);
+    return found;
+  };
   return {
     isHere: false,
     attests: facts.attests && (engineOf === null || (await engineOf().then(hasContentStore, () => false))),
@@ -89,8 +94,11 @@ export async function createBuildxEngine({
       // When the cache could not be written, the steps are in the builder and only the writing is done again.
       const { config, digest } = await retryPush(() => rewriting(watch.onLog, build), watch);
       // An engine's own id of an image is what BuildKit calls the image's digest there.
-      const id = idOf(request, engineOf === null ? (config ?? digest) : digest);
-      return imageOf(id, request);
+      const id = engineOf === null ? (config ?? digest) : digest;
+      if (id === null) throw engineFailed(`ended the build of ${request.cell} without an image`);
+      const image = { id, size: null };
+      origins.set(image, request);
+      return image;
     },
     async diffIds(name, { signal }) {
       if (engineOf === null) throw seesNoImages(facts);
@@ -124,22 +132,6 @@ export async function createBuildxEngine({
   };
 }
 
-function createOrigins() {
-  const made = new WeakMap<BuiltImage, BuildRequest>();
-  return {
-    imageOf(id: string, request: BuildRequest): BuiltImage {
-      const image = { id, size: null };
-      made.set(image, request);
-      return image;
-    },
-    requestOf(image: BuiltImage): BuildRequest {
-      const found = made.get(image);
-      if (found === undefined) throw new InternalError(`${image.id} was built by another engine`);
-      return found;
-    },
-  };
-}
-
 /** A builder beside an engine has none of its images. */
 function localBasesOf(facts: BuilderFacts, engineOf: (() => Promise<DockerApi>) | null): WithLocalBases {
   const api = once(async () => {
@@ -147,11 +139,6 @@ function localBasesOf(facts: BuilderFacts, engineOf: (() => Promise<DockerApi>) 
     return createLocalBases(await engineOf());
   });
   return async (ids, work) => (ids.length === 0 ? work() : (await api())(ids, work));
-}
-
-function idOf({ cell }: BuildRequest, digest: string | null): string {
-  if (digest === null) throw engineFailed(`ended the build of ${cell} without an image`);
-  return digest;
 }
 
 interface Writes {

@@ -95,9 +95,12 @@ export async function createDockerEngine({
       watch.signal.throwIfAborted();
       const whole = { ...request, args: { ...dated, ...request.args, ...inline } };
       return withLocalBases(request.localBases ?? [], () =>
-        rewriting(watch.onLog, async (rewrite) =>
-          imageOf(api, request, await buildImage(means, whole, rewrite, watch), advice, watch.signal),
-        ),
+        rewriting(watch.onLog, async (rewrite) => {
+          const tags = request.tags.flatMap((tag) => ["--tag", tag]);
+          const output = rewrite ? ["--output", "type=image,rewrite-timestamp=true,unpack=false"] : [];
+          const built = await runDockerBuild(means, whole, [...tags, ...output], watch);
+          return imageOf(api, request, built, advice, watch.signal);
+        }),
       );
     },
     push: async (image, to, watch) =>
@@ -105,13 +108,6 @@ export async function createDockerEngine({
     save: ({ id }, { signal }) => api.bytes("GET", `/images/${id}/get`, { signal }),
     diffIds: (name, { signal }) => readDiffIds(api, name, signal),
   };
-}
-
-/** `rewrite`: whether files that steps write get the time of SOURCE_DATE_EPOCH. */
-function buildImage(means: DockerBuildMeans, request: BuildRequest, rewrite: boolean, watch: BuildWatch) {
-  const tags = request.tags.flatMap((tag) => ["--tag", tag]);
-  const output = rewrite ? ["--output", "type=image,rewrite-timestamp=true,unpack=false"] : [];
-  return runDockerBuild(means, request, [...tags, ...output], watch);
 }
 
 async function imageOf(
@@ -140,7 +136,6 @@ async function imageOf(
   return { id: imageId, size };
 }
 
-/** From this release on docker's own client is buildx. */
 const firstWithBuildx = 23;
 
 const patienceMs = 15_000;

@@ -5,7 +5,6 @@ import { type Digest, isDigest } from "../../../oci/digest.ts";
 import type { Environment } from "../../../io/world.ts";
 import { lastLineOf, runProgram } from "../program.ts";
 
-/** Podman, or Buildah where there is no other. */
 export interface Podman {
   readonly program: string;
   readonly version: string;
