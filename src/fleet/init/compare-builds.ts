@@ -112,14 +112,14 @@ function cellBuild(cell: Cell, { dockerfileOf }: Fleet): CellBuild {
 
 function acceleratorOf({ gpu, other }: AccelValue): string | null {
   if (gpu === null) return other;
-  const name = formatToolkit({ vendor: gpu.vendor, version: gpu.toolkit.release });
-  return withRequire(name, "require" in gpu.toolkit ? gpu.toolkit.require : null);
+  const { vendor, toolkit } = gpu;
+  return nameOf({ vendor, release: toolkit.release, require: "require" in toolkit ? toolkit.require : null });
 }
 
 function differencesOf(build: Compared, cell: CellBuild, defaults: Defaults): readonly Difference[] {
   const folders = [...new Set([...Object.keys(build.contexts), ...Object.keys(cell.contexts)])];
   const names = new Set([...Object.keys(build.args), ...Object.keys(cell.args)]);
-  return unequal([
+  const compared: readonly (readonly [what: string, original: string | null, cell: string | null])[] = [
     ["file", build.dockerfile, cell.dockerfile],
     ["context", build.context, cell.context],
     ...folders.map(
@@ -133,26 +133,19 @@ function differencesOf(build: Compared, cell: CellBuild, defaults: Defaults): re
     }),
     ["accelerator", build.accelerator, cell.accelerator],
     ["GPU targets", build.targets, cell.targets],
-  ]);
+  ];
+  return compared.flatMap(([what, original, its]) =>
+    original === its ? [] : [{ what, original, cell: its }],
+  );
 }
 
 function namesOf({ accelerator, targets }: Told): Pick<Compared, "accelerator" | "targets"> {
-  return {
-    accelerator:
-      accelerator &&
-      withRequire(formatToolkit({ ...accelerator, version: accelerator.release }), accelerator.require),
-    targets: codeOf(targets?.computes ?? []),
-  };
+  return { accelerator: accelerator && nameOf(accelerator), targets: codeOf(targets?.computes ?? []) };
 }
 
-function withRequire(name: string, require: string | null): string {
+function nameOf({ vendor, release, require }: NonNullable<Told["accelerator"]>): string {
+  const name = formatToolkit({ vendor, version: release });
   return require === null ? name : `${name}, NVIDIA_REQUIRE_CUDA=${require}`;
-}
-
-function unequal(
-  compared: readonly (readonly [what: string, original: string | null, cell: string | null])[],
-): readonly Difference[] {
-  return compared.flatMap(([what, original, cell]) => (original === cell ? [] : [{ what, original, cell }]));
 }
 
 /** `8.0`, `9.0+ptx` → `compute_90, sm_80, sm_90`; targets of AMD stay. */
