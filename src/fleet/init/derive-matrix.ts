@@ -30,25 +30,16 @@ interface DeriveOptions {
   readonly templates: boolean;
 }
 
-interface Derived {
-  readonly matrix: DerivedMatrix;
-  readonly notes: readonly string[];
-}
-
 export function deriveMatrix(
   all: readonly OriginalBuild[],
   { dockerfileOf, forFile, templates }: DeriveOptions,
-): Derived {
+): { readonly matrix: DerivedMatrix; readonly notes: readonly string[] } {
   const builds = uniqueBuilds(all);
   const hardware = hardwareOf(builds, dockerfileOf);
   const columns = columnsOf(builds);
   const axes = axesOf(builds, hardware, columns, dockerfileOf);
-  const given = givenArguments(
-    columns,
-    hardware,
-    dockerfileOf(builds[0]?.dockerfile ?? "").defaults,
-    templates,
-  );
+  const { defaults } = dockerfileOf(builds[0]?.dockerfile ?? "");
+  const given = givenArguments(columns, hardware, defaults, templates);
   const settled = [...columns, runnerColumn(builds)].filter(
     ({ name }) => !Object.hasOwn(given, argumentOf(name) ?? name),
   );
@@ -119,10 +110,6 @@ function argumentOf(column: string): string | null {
   return column.startsWith("arg:") ? column.slice(4) : null;
 }
 
-function hasAccelerators({ accelerators }: BuildHardware): boolean {
-  return accelerators.some((each) => each !== null);
-}
-
 /** The axis that has the toolkits of all builds. */
 function accelAxisOf({ accelerators }: BuildHardware): "cuda" | "accel" {
   const axes = accelerators.flatMap((each) => (each === null ? [] : [gpuAxes[each.vendor].axis]));
@@ -152,7 +139,8 @@ function axesOf(
     name === "accel" ? `${gpuAxes[vendor].key}-${release}` : release;
   const accel = { name, cells: hardware.accelerators.map((each) => each && labelOf(each)) };
   const rows = { ...accel, cells: accel.cells.map((label) => label ?? "none") };
-  const own: readonly Column[] = hasAccelerators(hardware) ? [platform, rows] : [platform];
+  const hasAccelerators = accel.cells.some((label) => label !== null);
+  const own: readonly Column[] = hasAccelerators ? [platform, rows] : [platform];
   const isHardware = (factor: Factor) => factor.columns.every((each) => own.includes(each));
   const ofHardware = own.map((each) => factorOf([each])).filter(({ size }) => size > 1);
   const axes = own.map(hardwareAxis).reverse();
@@ -222,7 +210,7 @@ function freeAxis(
   const find = (pattern: RegExp) => shortest.find(({ name }) => pattern.test(name));
   const column =
     find(/^template$/) ?? find(/^target$/) ?? find(/^arg:.*_VERSION$/i) ?? find(/^arg:/) ?? factor.columns[0];
-  const argument = column?.name.startsWith("arg:") ? column.name.slice(4) : null;
+  const argument = argumentOf(column?.name ?? "");
   const wanted =
     { template: "backend", target: "flavor" }[column?.name ?? ""] ?? axisNameFor(argument ?? "variant");
   const used = before.map((axis) => axis.name);

@@ -61,12 +61,11 @@ export function namedTargets(
   const left = [...defaults].filter(([key]) => !Object.hasOwn(build.args, key));
   const written = textsIn(build, instructions, vendor);
   const kinds = [ofNames(Object.entries(build.args)), ofNames(left), written("RUN"), written("ENV")];
-  const read = kinds.flat().map((text) => ({ text, targets: targetsIn(text) }));
   const listing = kinds.find((texts) => texts.some((text) => targetsIn(text) !== null)) ?? [];
   const lists = new Set(listing.map((text) => targetsIn(text)?.join(" ") ?? null));
   const [only] = lists;
   if (lists.size === 1 && only != null) return { text: listing.join(", "), targets: only.split(" ") };
-  return { text: [...new Set(read.map(({ text }) => text))].join(", ") || null, targets: null };
+  return { text: [...new Set(kinds.flat())].join(", ") || null, targets: null };
 }
 
 /** The defaults of a Dockerfile's `ARG`s by name; null for an `ARG` without one. */
@@ -133,13 +132,12 @@ export function targetsIn(text: string): readonly string[] | null {
   }
   if (found.length === 0) return null;
   const code = new Set(found);
-  const withPtx = [...code].flatMap((each) => {
+  return [...code].flatMap((each) => {
     const virtual = each.replace(/^sm_/, "compute_");
     if (each.startsWith("compute_")) return code.has(each.replace(/^compute_/, "sm_")) ? [] : [each];
     const name = each.replace(/^sm_(\d+)(\d)/, "$1.$2");
     return [each !== virtual && code.has(virtual) ? `${name}+ptx` : name];
   });
-  return withPtx;
 }
 
 /** `-arch=sm_80` is short for SASS and PTX of it (nvcc manual, "GPU Feature List"). */
