@@ -6,9 +6,8 @@ import { type BaseToolkit, readBaseToolkit } from "../dockerfile/base-toolkit.ts
 import type { Instructions } from "../dockerfile/instructions.ts";
 import { runBaseOf } from "../dockerfile/stages.ts";
 import { gpuAxes } from "../matrix/gpu-axes.ts";
-import { type Defaults, namedTargets } from "./gpu-targets.ts";
+import { compilesNothing, type Defaults, namedTargets } from "./gpu-targets.ts";
 import type { OriginalBuild } from "./original-build.ts";
-import { compilesNothing } from "./compiles-nothing.ts";
 import { compilesFor, proposeComputes } from "./nvidia-computes.ts";
 import { ownRequire } from "./own-require.ts";
 

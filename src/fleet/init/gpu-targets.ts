@@ -1,12 +1,14 @@
-/** Finds the GPU targets that a build names: in arguments, their defaults, ENV, and flags of compilers in RUN. Pure. */
+/** Finds the GPU targets that a build names: in arguments, their defaults, ENV, and flags of compilers in RUN; or that it has none. Pure. */
 
 import { parseAmdTarget } from "../../hardware/amd-target.ts";
 import { remember } from "../../io/collections.ts";
 import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
+import { readBaseToolkit } from "../dockerfile/base-toolkit.ts";
 import type { Instructions } from "../dockerfile/instructions.ts";
 import { StageVariables } from "../dockerfile/stage-variables.ts";
-import { globalArguments, readStages, stageOf, usedStages } from "../dockerfile/stages.ts";
+import { copiedFrom, globalArguments, readStages, stageOf, usedStages } from "../dockerfile/stages.ts";
 import type { OriginalBuild } from "./original-build.ts";
+import { toolOf } from "./reading.ts";
 
 interface TargetWords {
   /** The variables by which compilers get their targets. */
@@ -161,4 +163,40 @@ function smOf(word: string): readonly string[] | null {
   const [, cmake, only] = /^(\d{2,3}[af]?)(?:-(real|virtual))?$/.exec(word) ?? [];
   if (cmake === undefined) return null;
   return [...(only === "virtual" ? [] : [`sm_${cmake}`]), ...(only === "real" ? [] : [`compute_${cmake}`])];
+}
+
+/** NVIDIA's images without nvcc. */
+const withoutCompiler = /^(?:docker\.io\/)?nvidia\/cuda:[\d.]+-(?:cudnn\d*-)?(?:base|runtime)(?:-|$)/;
+/** Docker's official images, of which none has CUDA. */
+const official = /^(?:docker\.io\/(?:library\/)?)?[a-z0-9-]+(?:[:@]|$)/;
+/** Packages and settings by which a step gets or steers a compiler of GPU code. */
+const compilers =
+  /nvcc|cuda-(?:toolkit|compiler|devel|\d)|cuda-[\w-]*-dev|\bcuda(?:toolkit)?-dev|cmake|(?:ARCH_LIST|CUDA_ARCH)|no-binary|no-build-isolation/i;
+
+/** True if none of the build's stages has the compiler of GPU code. What pip installs is compiled already, and `build` looks. */
+export function compilesNothing(
+  { args, target, platform }: OriginalBuild,
+  { instructions: dockerfile }: { readonly instructions: Instructions },
+): boolean {
+  const given = { args, platform: platform ?? "linux/amd64" };
+  const stages = readStages(dockerfile, given);
+  const used = usedStages(dockerfile, stages, target);
+  return dockerfile.instructions.every((instruction) => {
+    const index = stageOf(instruction, stages);
+    const stage = stages[index];
+    if (!used.has(index) || stage === undefined) return true;
+    const { keyword, text, documents } = instruction;
+    if (keyword === "FROM") {
+      if (stage.above >= 0) return true;
+      return stage.ref.ok && (withoutCompiler.test(stage.ref.value) || isPlain(stage.ref.value));
+    }
+    const tool = toolOf(instruction);
+    if (keyword === "RUN" && compilers.test(`${text}\n${documents}`)) return false;
+    if (tool !== null && tool !== "python") return false;
+    return copiedFrom(instruction).every((name) => !/cuda|nvidia|rocm/i.test(name));
+  });
+}
+
+function isPlain(ref: string): boolean {
+  return official.test(ref) && readBaseToolkit(ref) === null;
 }
