@@ -11,7 +11,6 @@ import { type Base, findBases } from "../dockerfile/bases.ts";
 import { builderFlags, type Instruction, type Instructions, jsonWords } from "../dockerfile/instructions.ts";
 import { StageVariables } from "../dockerfile/stage-variables.ts";
 import {
-  globalArguments,
   isTaking,
   lowestStage,
   readStages,
@@ -127,7 +126,7 @@ function readStagesUse(dockerfile: Instructions, target: string | null, options:
   const inside = stages.map((_, index) =>
     dockerfile.instructions.filter((each) => stageOf(each, stages) === index),
   );
-  const variables = new StageVariables(globalArguments(dockerfile, options), options, dockerfile.escapeBy);
+  const variables = new StageVariables(dockerfile, options);
   const ends: StageVariables[] = [];
   const use: StageUse = { takings: [], bases: [] };
   for (const [index, stage] of stages.entries()) {

@@ -6,7 +6,7 @@ import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
 import { readBaseToolkit } from "../dockerfile/base-toolkit.ts";
 import type { Instructions } from "../dockerfile/instructions.ts";
 import { StageVariables } from "../dockerfile/stage-variables.ts";
-import { copiedFrom, globalArguments, readStages, stageOf, usedStages } from "../dockerfile/stages.ts";
+import { copiedFrom, readStages, stageOf, usedStages } from "../dockerfile/stages.ts";
 import type { OriginalBuild } from "./original-build.ts";
 import { toolOf } from "./reading.ts";
 
@@ -83,7 +83,6 @@ function textsIn(
   const given = { args, platform: platform ?? "linux/amd64" };
   const stages = readStages(dockerfile, given);
   const used = usedStages(dockerfile, stages, target);
-  const globals = globalArguments(dockerfile, given);
   const byStage = new Map<number, StageVariables>();
   const assigned = new RegExp(
     `(?<![A-Za-z0-9_])(?:-D)?(?:${words[vendor].variables})(?::\\w+)?=("[^"]*"|'[^']*'|(?:\\\\;|[^\\s"'&|)])+)`,
@@ -95,9 +94,7 @@ function textsIn(
     const variables = remember(
       byStage,
       index,
-      () =>
-        byStage.get(stages[index]?.above ?? -1)?.forChild() ??
-        new StageVariables(globals, given, dockerfile.escapeBy),
+      () => byStage.get(stages[index]?.above ?? -1)?.forChild() ?? new StageVariables(dockerfile, given),
     );
     variables.read(instruction);
     if (instruction.keyword !== "RUN" && instruction.keyword !== "ENV") return [];
