@@ -6,23 +6,15 @@ import type { Case, ComputeValue, Matrix, NamedValue } from "../matrix/matrix.ts
 import { type Matchable, meets } from "../matrix/meets.ts";
 import { splitKey } from "../matrix/settings.ts";
 import { allValues } from "../matrix/values.ts";
+import type { Cell } from "./cell.ts";
 import { oncePer } from "./once-per.ts";
 import { formatPatterns } from "./select.ts";
-
-export interface ChosenCases {
-  readonly compute: ComputeValue | null;
-  readonly named: Readonly<Record<string, NamedValue>>;
-  /** The reason if a value has no case for the cell, which then cannot be built. */
-  readonly unmatched: string | null;
-}
 
 export function chooseCases(
   matrix: Matrix,
   cell: Matchable & { readonly compute: ComputeValue | null },
-): ChosenCases {
+): Pick<Cell, "compute" | "named" | "unmatched"> {
   const { compute } = cell;
-  if (matrix.values.length === 0 && (compute === null || compute.cases.length === 0))
-    return { compute, named: nothing, unmatched: null };
   const chosen = compute === null || compute.cases.length === 0 ? compute : choose(compute.cases, cell);
   const missing = compute !== null && chosen === null ? [`compute ${compute.label}`] : [];
   const named: Record<string, NamedValue> = {};
@@ -34,8 +26,6 @@ export function chooseCases(
   const unmatched = missing.length === 0 ? null : `no case of ${missing.join(" and ")} is for it`;
   return { compute: chosen ?? compute, named, unmatched };
 }
-
-const nothing: ChosenCases["named"] = {};
 
 /** The first case that a cell meets; null if there is none. Cells with the same labels on the axes that the cases name share the answer. */
 export function choose<Chosen>(cases: readonly Case<Chosen>[], cell: Matchable): Chosen | null {
