@@ -1,7 +1,6 @@
 /** Extracts the text of a Dockerfile that can change its image. */
 
 import { assignmentsIn, type Instruction, type Instructions } from "./instructions.ts";
-import { readStages, type StageOptions, usedStages } from "./stages.ts";
 
 /**
  * The instructions of the image's stages, without comments, labels, and arguments that no later instruction can see. Dockerfiles with the
@@ -13,9 +12,8 @@ import { readStages, type StageOptions, usedStages } from "./stages.ts";
  */
 export function effectiveText(
   dockerfile: Instructions,
-  target: string | null,
-  options: StageOptions = {},
-  used = usedStages(dockerfile, readStages(dockerfile, options), target),
+  used: ReadonlySet<number>,
+  args: Readonly<Record<string, string>>,
 ): string {
   // Counting is faster than reading the stages of thousands of cells.
   let stage = -1;
@@ -24,7 +22,7 @@ export function effectiveText(
     return !/^(LABEL|MAINTAINER)$/.test(keyword) && used.has(stage);
   });
   const lines = withoutUnseen(kept).map(
-    (each) => `${each.text.trim()}\n${each.documents}${valuesOf(each, options.args ?? {})}`,
+    (each) => `${each.text.trim()}\n${each.documents}${valuesOf(each, args)}`,
   );
   return [dockerfile.syntax === null ? "" : `# syntax=${dockerfile.syntax.value}\n`, ...lines].join("");
 }

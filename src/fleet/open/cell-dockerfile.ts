@@ -82,7 +82,7 @@ function checkFile(
   problems.push(...undeclaredToolkit(cell, runBase, { file: path, ...(line !== undefined && { line }) }));
   for (const check of checks) for (const each of own.instructions) problems.push(...check(each, path));
   throwProblems(problems);
-  const effective = effectiveText(own, cell.settings.target?.value ?? null, options, stages);
+  const effective = effectiveText(own, stages, file.args);
   return Object.assign(file, { bases: uniqueByRef(bases), basesIn: path, effective, use });
 }
 
