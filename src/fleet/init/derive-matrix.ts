@@ -40,7 +40,9 @@ export function deriveMatrix(
   const axes = axesOf(builds, hardware, columns, dockerfileOf);
   const { defaults } = dockerfileOf(builds[0]?.dockerfile ?? "");
   const given = givenArguments(columns, hardware, defaults, templates);
-  const settled = [...columns, runnerColumn(builds)].filter(
+  // The machine is no axis: builds of one image need only one.
+  const runners = builds.map(({ runner }) => (runner.length === 0 ? null : JSON.stringify(runner)));
+  const settled = [...columns, { name: "runner", cells: runners }].filter(
     ({ name }) => !Object.hasOwn(given, argumentOf(name) ?? name),
   );
   const matrix = settleColumns(settled, axes, computeColumn(hardware, forFile), given);
@@ -87,22 +89,15 @@ function columnsOf(builds: readonly OriginalBuild[]): readonly Column[] {
   ];
 }
 
-/** The machine is no axis: builds of one image need only one. */
-function runnerColumn(builds: readonly OriginalBuild[]): Column {
-  return {
-    name: "runner",
-    cells: builds.map(({ runner }) => (runner.length === 0 ? null : JSON.stringify(runner))),
-  };
-}
-
 /** As JSON; null for none. */
 function textOfContexts(contexts: OriginalBuild["contexts"]): string | null {
   const named = Object.entries(contexts).sort();
   return named.length === 0 ? null : JSON.stringify(Object.fromEntries(named));
 }
 
-function foldersIn(contexts: string | null): readonly string[] {
-  return Object.values(JSON.parse(contexts ?? "{}") as Record<string, string>);
+function namesOfFolders(contexts: string | null): string {
+  const folders = Object.values(JSON.parse(contexts ?? "{}") as Record<string, string>);
+  return folders.map((path) => posix.basename(path)).join("-");
 }
 
 /** The name of the argument that a column holds; null for another column. */
@@ -217,12 +212,7 @@ function freeAxis(
   const name = freeName(wanted, used);
   const texts = (column?.cells ?? []).map((text, row) => {
     if (column?.name === "template") return shortName(text ?? "");
-    if (column?.name === "contexts")
-      return (
-        foldersIn(text)
-          .map((path) => posix.basename(path))
-          .join("-") || "none"
-      );
+    if (column?.name === "contexts") return namesOfFolders(text) || "none";
     const standard =
       argument === null ? null : dockerfileOf(builds[row]?.dockerfile ?? "").defaults.get(argument);
     return text || standard || "default";

@@ -185,15 +185,12 @@ export function compilesNothing(
     const { keyword, text, documents } = instruction;
     if (keyword === "FROM") {
       if (stage.above >= 0) return true;
-      return stage.ref.ok && (withoutCompiler.test(stage.ref.value) || isPlain(stage.ref.value));
+      const base = stage.ref.ok ? stage.ref.value : null;
+      return base !== null && (withoutCompiler.test(base) || (official.test(base) && !readBaseToolkit(base)));
     }
     const tool = toolOf(instruction);
     if (keyword === "RUN" && compilers.test(`${text}\n${documents}`)) return false;
     if (tool !== null && tool !== "python") return false;
     return copiedFrom(instruction).every((name) => !/cuda|nvidia|rocm/i.test(name));
   });
-}
-
-function isPlain(ref: string): boolean {
-  return official.test(ref) && readBaseToolkit(ref) === null;
 }

@@ -111,11 +111,9 @@ export function settleColumns(
 
 /** The axes that decide a column; none for a column with one text. */
 function decidingOf(axes: readonly Axis[], column: Column): readonly Axis[] {
-  const factors = decidingAxes(
-    axes.map(({ factor }) => factor),
-    column,
-  );
-  return axes.filter(({ factor }) => factors.includes(factor));
+  const factors = axes.map(({ factor }) => factor);
+  const deciding = decidingAxes(factors, column);
+  return axes.filter(({ factor }) => deciding.includes(factor));
 }
 
 function bringing(axis: Axis, column: Column, before: readonly Settings[] | undefined): readonly Settings[] {
