@@ -2,24 +2,12 @@
 
 import type { Problem } from "../../errors.ts";
 import { remember } from "../../io/collections.ts";
-import type { Located, Matrix, Settings, Value } from "../matrix/matrix.ts";
+import type { Located, Matrix, SettingName, Settings, Value } from "../matrix/matrix.ts";
 import { mistake } from "../matrix/matrix-problems.ts";
 import { oncePer } from "./once-per.ts";
 
 /** Texts are templates until `renderCellSettings` has rendered them. */
-export interface CellSettings
-  extends Pick<
-    Matrix,
-    | "template"
-    | "target"
-    | "context"
-    | "contexts"
-    | "base"
-    | "args"
-    | "runner"
-    | "timeoutMinutes"
-    | "freeDisk"
-  > {
+export interface CellSettings extends Pick<Matrix, SettingName | "args"> {
   /** null for the matrix's. */
   readonly repository: Located<string> | null;
 }
