@@ -48,25 +48,20 @@ export function unusedCases(matrix: Matrix): readonly Problem[] {
   const computes = new Set(
     allValues(matrix).flatMap(([, value]) => (value.kind === "compute" ? [value] : [])),
   );
-  const lists: readonly (readonly [string, readonly Case<unknown>[]])[] = [...computes].map((value) => [
-    `compute ${value.label}`,
-    value.cases,
-  ]);
-  return [...lists, ...matrix.values.map(({ name, cases }) => [name, cases] as const)].flatMap(
-    ([name, cases]) => {
-      const met = new Set([...chooserOf(cases).answers.values()].map((answer) => answer.met));
-      return cases
-        .filter((each) => !met.has(each))
-        .map(
-          ({ at, when }): Problem => ({
-            code: "MATRIX_CASE_UNUSED",
-            message: `no cell meets the case ${describe(when)} of ${name} first`,
-            fix: "correct the case's values, move the case in front of the one that takes its cells, or remove the case",
-            at,
-          }),
-        );
-    },
-  );
+  const lists = [...computes].map(({ label, cases }) => ({ name: `compute ${label}`, cases }));
+  return [...lists, ...matrix.values].flatMap(({ name, cases }) => {
+    const met = new Set<unknown>([...chooserOf(cases).answers.values()].map((answer) => answer.met));
+    return cases
+      .filter((each) => !met.has(each))
+      .map(
+        ({ at, when }): Problem => ({
+          code: "MATRIX_CASE_UNUSED",
+          message: `no cell meets the case ${describe(when)} of ${name} first`,
+          fix: "correct the case's values, move the case in front of the one that takes its cells, or remove the case",
+          at,
+        }),
+      );
+  });
 }
 
 function describe(when: Case<unknown>["when"]): string {

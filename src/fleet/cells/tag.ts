@@ -158,9 +158,8 @@ export function tagProblems(cells: readonly Cell[], tagOf: TagOf, at: Place): Pr
     }
     // A repository that is a template is compared as it is written.
     const place = `${cell.settings.repository?.value ?? ""}\n${tag}`;
-    const twin = seen.get(place);
-    if (twin === undefined) seen.set(place, cell);
-    else {
+    const twin = remember(seen, place, () => cell);
+    if (twin !== cell) {
       problems.push({
         code: "TAG_COLLISION",
         message: `two cells have the tag ${JSON.stringify(tag.replace("0".repeat(12), "…"))}: ${twin.id} and ${cell.id}`,
