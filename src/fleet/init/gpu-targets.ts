@@ -41,22 +41,17 @@ export function gpuArgument(vendor: GpuVendor): RegExp {
   return new RegExp(`^(?:${words[vendor].variables})$`, "i");
 }
 
-export interface NamedTargets {
-  /** As the build names them, for messages; null if no text does. */
-  readonly text: string | null;
-  /** As a matrix writes them; null if unknown. */
-  readonly targets: readonly string[] | null;
-}
-
 /**
  * The first of these that lists targets counts: the build's own arguments, defaults of the Dockerfile, its RUN, its ENV. Texts of one kind that
  * differ make the targets unknown, and so does a part of a text that is no target.
+ *
+ * @returns `text`: the targets as the build names them, for messages; null if no text does. `targets`: as a matrix writes them; null if unknown
  */
 export function namedTargets(
   build: OriginalBuild,
   { instructions, defaults }: { readonly instructions: Instructions; readonly defaults: Defaults },
   vendor: GpuVendor,
-): NamedTargets {
+): { readonly text: string | null; readonly targets: readonly string[] | null } {
   const name = gpuArgument(vendor);
   const ofNames = (pairs: Iterable<readonly [string, string | null]>) =>
     [...pairs].flatMap(([key, text]) => (name.test(key) && text ? [text] : []));

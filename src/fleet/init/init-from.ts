@@ -90,15 +90,7 @@ function refuseChanged(path: string, file: string, isSame: boolean): void {
 /** The GPU axes for a Dockerfile on a vendor's base. Those of ROCm are written by hand. */
 const proposals: Readonly<Record<GpuVendor, typeof proposeCuda>> = { nvidia: proposeCuda, amd: () => null };
 
-function propose(
-  reading: Reading,
-  draft: Draft,
-  hosts: readonly HostFacts[],
-  makefiles: Assignments,
-): {
-  readonly matrix: Pick<ProposedMatrix, "args" | "compiler" | "marches" | "gpus" | "pythons">;
-  readonly notes: readonly string[];
-} {
+function propose(reading: Reading, draft: Draft, hosts: readonly HostFacts[], makefiles: Assignments) {
   const compiler = findCompiler(reading);
   const { args: marchArgs, notes: ofMakefiles } = varyMarch(reading, draft, makefiles);
   const notes = [...ofMakefiles];
