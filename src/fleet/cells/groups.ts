@@ -125,16 +125,10 @@ function nameProblems(
 
 /** Refuses two images of one platform in a variant: a plain pull, which goes by the platform alone, would get either. */
 function crowded({ name, members, at }: Group<Cell>): readonly Problem[] {
-  return [...groupBy(members, ({ platform }) => platform)].flatMap(([platform, [one, other]]): Problem[] =>
-    one === undefined || other === undefined
-      ? []
-      : [
-          {
-            code: "TAG_COLLISION",
-            message: `variant ${name} has two images of ${platform}: ${one.id} and ${other.id}`,
-            fix: "name the axis in which they differ in the variant",
-            at,
-          },
-        ],
-  );
+  return [...groupBy(members, ({ platform }) => platform)].flatMap(([platform, [one, other]]): Problem[] => {
+    if (one === undefined || other === undefined) return [];
+    const message = `variant ${name} has two images of ${platform}: ${one.id} and ${other.id}`;
+    const fix = "name the axis in which they differ in the variant";
+    return [{ code: "TAG_COLLISION", message, fix, at }];
+  });
 }

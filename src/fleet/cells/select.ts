@@ -88,13 +88,8 @@ function unmetPattern(cells: readonly Cell[], axis: string, pattern: string): Pr
   );
   const near = suggest(pattern, labels);
   const has = `${axis} has ${[...labels].slice(0, 20).join(", ")}${labels.size > 20 ? ", …" : ""}`;
-  return [
-    {
-      code: "SELECTION_INVALID",
-      message: `no cell has ${axis}=${pattern}`,
-      fix: near === null ? has : `did you mean ${axis}=${near}? ${has}`,
-    },
-  ];
+  const fix = near === null ? has : `did you mean ${axis}=${near}? ${has}`;
+  return [{ code: "SELECTION_INVALID", message: `no cell has ${axis}=${pattern}`, fix }];
 }
 
 function formatSelection(selection: Selection): string {

@@ -68,16 +68,11 @@ export function compileName(
   // Every second part is a placeholder's name.
   const parts = template.split(placeholder);
   const names = parts.filter((_, index) => index % 2 === 1);
-  const problems = names
-    .filter((name) => !known.includes(name))
-    .map(
-      (name): Problem => ({
-        code: "TAG_INVALID",
-        message: `${whose} names {{${name}}}, which does not exist`,
-        fix: `the names are ${known.join(", ")}`,
-        at,
-      }),
-    );
+  const problems = names.flatMap((name): Problem[] => {
+    if (known.includes(name)) return [];
+    const message = `${whose} names {{${name}}}, which does not exist`;
+    return [{ code: "TAG_INVALID", message, fix: `the names are ${known.join(", ")}`, at }];
+  });
   const textOf: CompiledName["textOf"] = (cell, given = {}) => {
     let text = "";
     for (const [index, part] of parts.entries())
