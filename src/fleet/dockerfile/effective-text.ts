@@ -48,24 +48,18 @@ function withoutUnseen(all: readonly Instruction[]): readonly Instruction[] {
   // An argument before the first `FROM` reaches a stage only if a `FROM` or an `ARG` names it.
   const namedGlobally = new Set<string>();
   let isBeforeRun = false;
-  const kept = all
-    .map((_, index) => all.length - 1 - index)
-    .filter((index) => {
-      const each = all[index];
-      if (each === undefined) return false;
-      const isGlobal = firstFrom < 0 || index < firstFrom;
-      const isKept =
-        each.keyword !== "ARG" ||
-        (!isGlobal && isBeforeRun) ||
-        isSeen(each, isGlobal ? namedGlobally : named);
-      isBeforeRun ||= isRun(each);
-      for (const name of mentionsIn(each)) {
-        named.add(name);
-        if (each.keyword === "FROM" || each.keyword === "ARG") namedGlobally.add(name);
-      }
-      return isKept;
-    });
-  return kept.reverse().flatMap((index) => all[index] ?? []);
+  const kept = [...all.entries()].toReversed().filter(([index, each]) => {
+    const isGlobal = firstFrom < 0 || index < firstFrom;
+    const isKept =
+      each.keyword !== "ARG" || (!isGlobal && isBeforeRun) || isSeen(each, isGlobal ? namedGlobally : named);
+    isBeforeRun ||= /^\s*(ONBUILD\s+)?RUN\s/i.test(each.text);
+    for (const name of mentionsIn(each)) {
+      named.add(name);
+      if (each.keyword === "FROM" || each.keyword === "ARG") namedGlobally.add(name);
+    }
+    return isKept;
+  });
+  return kept.toReversed().map(([, each]) => each);
 }
 
 function isSeen(argument: Instruction, mentioned: ReadonlySet<string>): boolean {
@@ -80,8 +74,4 @@ function mentionsIn({ text, documents }: Instruction): readonly string[] {
     ...(/^\s*ARG\s/i.test(each) ? each.split(/\s+/).filter((word) => /^\w+$/.test(word)) : []),
   ]);
   return found.map((name) => name.toLowerCase());
-}
-
-function isRun({ text }: Instruction): boolean {
-  return /^\s*(ONBUILD\s+)?RUN\s/i.test(text);
 }
