@@ -49,18 +49,15 @@ export function unusedCases(matrix: Matrix): readonly Problem[] {
     allValues(matrix).flatMap(([, value]) => (value.kind === "compute" ? [value] : [])),
   );
   const lists = [...computes].map(({ label, cases }) => ({ name: `compute ${label}`, cases }));
+  const fix =
+    "correct the case's values, move the case in front of the one that takes its cells, or remove the case";
   return [...lists, ...matrix.values].flatMap(({ name, cases }) => {
     const met = new Set<unknown>([...chooserOf(cases).answers.values()].map((answer) => answer.met));
-    return cases
-      .filter((each) => !met.has(each))
-      .map(
-        ({ at, when }): Problem => ({
-          code: "MATRIX_CASE_UNUSED",
-          message: `no cell meets the case ${describe(when)} of ${name} first`,
-          fix: "correct the case's values, move the case in front of the one that takes its cells, or remove the case",
-          at,
-        }),
-      );
+    const unmet = cases.filter((each) => !met.has(each));
+    return unmet.map(({ at, when }): Problem => {
+      const message = `no cell meets the case ${describe(when)} of ${name} first`;
+      return { code: "MATRIX_CASE_UNUSED", message, fix, at };
+    });
   });
 }
 

@@ -144,23 +144,18 @@ export function tagProblems(cells: readonly Cell[], tagOf: TagOf, at: Place): Pr
         tag.length > 128
           ? `the tag of cell ${cell.id} is ${tag.length} characters long, the limit is 128: ${tag}`
           : `the tag of cell ${cell.id} is not valid: ${JSON.stringify(tag)}`;
-      problems.push({
-        code: "TAG_INVALID",
-        message,
-        fix: "letters, digits, _ . - only; not . or - first; shorten the template or give values shorter labels",
-        at,
-      });
+      const fix =
+        "letters, digits, _ . - only; not . or - first; shorten the template or give values shorter labels";
+      problems.push({ code: "TAG_INVALID", message, fix, at });
     }
     // A repository that is a template is compared as it is written.
     const place = `${cell.settings.repository?.value ?? ""}\n${tag}`;
     const twin = remember(seen, place, () => cell);
     if (twin !== cell) {
-      problems.push({
-        code: "TAG_COLLISION",
-        message: `two cells have the tag ${JSON.stringify(tag.replace("0".repeat(12), "…"))}: ${twin.id} and ${cell.id}`,
-        fix: "put {{cell}}, or every axis, into the tag template",
-        at,
-      });
+      const shown = JSON.stringify(tag.replace("0".repeat(12), "…"));
+      const message = `two cells have the tag ${shown}: ${twin.id} and ${cell.id}`;
+      const fix = "put {{cell}}, or every axis, into the tag template";
+      problems.push({ code: "TAG_COLLISION", message, fix, at });
     }
   }
   return problems;
