@@ -57,7 +57,7 @@ export async function compareBuilds(
       .flat()
       .map((platform) => keyOf({ ...whole, platform }, defaults));
     const equal = keys.flatMap((key) => byKey.get(key) ?? [])[0];
-    const nearest = equal ?? nearestOf(cells, (cell) => differencesOf(whole, cell, defaults).length);
+    const nearest = equal ?? nearestOf(whole, cells, defaults);
     const left = [
       ...build.left,
       ...(told.hint === null
@@ -86,13 +86,10 @@ function keyOf(build: Compared, defaults: Defaults): string {
   return JSON.stringify([dockerfile, context, named, target, platform, own.sort(), accelerator, targets]);
 }
 
-function nearestOf<Item>(items: readonly Item[], distanceOf: (item: Item) => number): Item | undefined {
-  let found: { readonly item: Item; readonly distance: number } | null = null;
-  for (const item of items) {
-    const distance = distanceOf(item);
-    if (found === null || distance < found.distance) found = { item, distance };
-  }
-  return found?.item;
+/** The first cell with the fewest differences; undefined without cells. */
+function nearestOf(build: Compared, cells: readonly CellBuild[], defaults: Defaults): CellBuild | undefined {
+  const distances = cells.map((cell) => differencesOf(build, cell, defaults).length);
+  return cells[distances.indexOf(distances.reduce((one, other) => Math.min(one, other), Infinity))];
 }
 
 function cellBuild(cell: Cell, { dockerfileOf }: Fleet): CellBuild {

@@ -47,19 +47,15 @@ function compilable(level: string, compiler: Compiler | null): string | null {
 
 function knows(compiler: Compiler | null, name: string): boolean {
   const march = findMarch(name);
-  return (
-    march !== null && (compiler === null || marchCompiles(march, compiler.family, compiler.version) !== false)
-  );
+  if (march === null) return false;
+  return compiler === null || marchCompiles(march, compiler.family, compiler.version) !== false;
 }
 
 function runs({ cpu, platform }: HostFacts, name: string): boolean {
   const march = findMarch(name);
+  if (march?.architecture !== architectureOf({ platform })) return false;
   const present = new Set(cpu.features ?? []);
-  return (
-    march !== null &&
-    march.architecture === architectureOf({ platform }) &&
-    march.features.every((feature) => present.has(feature))
-  );
+  return march.features.every((feature) => present.has(feature));
 }
 
 /** The lowest level of each architecture. */

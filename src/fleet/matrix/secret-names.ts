@@ -38,9 +38,8 @@ const secretValues: readonly (readonly [RegExp, string])[] = [
 /** The kind of secret that a build argument looks like; null for none, and for an empty value. */
 export function secretIn(name: string, value: string): string | null {
   if (value === "") return null;
-  const found = secretForm(value);
-  if (found !== null) return found;
-  return secretName.test(name) && !publicName.test(name) ? `a secret by its name` : null;
+  const isNamed = secretName.test(name) && !publicName.test(name);
+  return secretForm(value) ?? (isNamed ? "a secret by its name" : null);
 }
 
 /** The kind of secret that a text looks like, whatever its name; null for none. */
