@@ -140,11 +140,8 @@ function readFlags(walk: Walk, instruction: Instruction, pattern: RegExp): void 
     const word = { text: written, start: end - written.length, end };
     const ref = written.replace(/["']/g, "");
     if (ref.includes("$")) {
-      invalid(
-        walk,
-        instruction,
-        `${flag.text}: variables are not allowed here, name a stage instead (FROM … AS NAME)`,
-      );
+      const message = `${flag.text}: variables are not allowed here, name a stage instead (FROM … AS NAME)`;
+      invalid(walk, instruction, message);
     } else if (!/^\d+$/.test(ref) && !walk.stages.has(ref.toLowerCase()) && !walk.isContext(ref))
       addBase(walk, instruction, word, ref);
   }

@@ -139,10 +139,8 @@ async function faultyBuilds(
 
 /** Names the cells that are several builds. */
 function twinNotes(builds: readonly ComparedBuild[]): readonly string[] {
-  const byCell = groupBy(
-    builds.filter(({ equal }) => equal),
-    ({ cell }) => cell ?? "",
-  );
+  const equal = builds.filter((build) => build.equal);
+  const byCell = groupBy(equal, ({ cell }) => cell ?? "");
   return [...byCell].flatMap(([cell, own]) =>
     own.length < 2 ? [] : [`${own.map(({ name }) => name).join(" and ")} are one cell: ${cell}`],
   );
@@ -159,10 +157,8 @@ function obstacleOf(build: OriginalBuild, dockerfileOf: DockerfileOf): Differenc
 
 /** Names the settings that the user has to repeat. */
 function runNotes(builds: readonly OriginalBuild[]): readonly string[] {
-  const bySettings = groupBy(
-    builds.filter(({ ofRun }) => ofRun.length > 0),
-    ({ ofRun }) => ofRun.join(", "),
-  );
+  const withSettings = builds.filter(({ ofRun }) => ofRun.length > 0);
+  const bySettings = groupBy(withSettings, ({ ofRun }) => ofRun.join(", "));
   return [...bySettings].map(
     ([names, own]) =>
       `${names} of ${count(own.length, "build")}: no matrix has them, so give imgmatch build --secret, --ssh, --network or --no-cache where it needs them`,

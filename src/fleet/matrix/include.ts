@@ -100,9 +100,8 @@ function entriesOf(entry: Entry, axes: readonly Axis[]): readonly Entry[] {
     if (Array.isArray(given)) return axis.kind !== "compute";
     return typeof given === "object" || (String(given).includes("*") && labelled(axis, given) === undefined);
   };
-  const rules = Object.entries(
-    parseMatch(Object.fromEntries(names.filter(isRule).map((name) => [name, entry[name] as PatternInput]))),
-  );
+  const written = names.filter(isRule).map((name) => [name, entry[name] as PatternInput]);
+  const rules = Object.entries(parseMatch(Object.fromEntries(written)));
   if (rules.length === 0) return [entry];
   const ownValues = Object.fromEntries(Object.entries(entry).filter(([name]) => !isRule(name)));
   const own = axes.flatMap((axis) => {
