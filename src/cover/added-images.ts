@@ -16,7 +16,7 @@ import type { AccelValue, ComputeValue, MarchValue } from "../fleet/matrix/matri
 import { parseComputeValue } from "../fleet/matrix/compute-values.ts";
 import { keepNeeds } from "../fleet/matrix/gpu-axes.ts";
 import type { Parsed } from "../fleet/matrix/matrix-problems.ts";
-import type { AccelInput } from "../fleet/matrix/value-schemas.ts";
+import type { ValueInput } from "../fleet/matrix/value-schemas.ts";
 import { none, parseAccelValue, parseCudaValue, parseMarchValue, vendorOf } from "../fleet/matrix/values.ts";
 import { sortedEntries } from "../io/collections.ts";
 import { slug } from "../oci/slug.ts";
@@ -137,7 +137,7 @@ function accelOf(axes: Axes, images: readonly LockedImage[], what: string): Acce
     cuda: () => parseCudaValue(release ?? label, at),
     accel: () =>
       parseAccelValue(
-        side === undefined ? entryOf(label) : ({ [sideKeys[side.vendor]]: release } as AccelInput),
+        side === undefined ? entryOf(label) : ({ [sideKeys[side.vendor]]: release } as ValueInput<"accel">),
         at,
       ),
   };
@@ -146,7 +146,7 @@ function accelOf(axes: Axes, images: readonly LockedImage[], what: string): Acce
 }
 
 /** A value of the axis `accel` by its label: `cuda-12.8.1`. */
-function entryOf(label: string): AccelInput {
+function entryOf(label: string): ValueInput<"accel"> {
   const [, vendor, version] = /^(cuda|rocm)-(.*)$/.exec(label) ?? [];
   return vendor === undefined || version === undefined ? label : { [vendor]: version };
 }

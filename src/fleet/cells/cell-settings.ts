@@ -2,24 +2,12 @@
 
 import type { Problem } from "../../errors.ts";
 import { remember } from "../../io/collections.ts";
-import type { Located, Matrix, Settings, Value } from "../matrix/matrix.ts";
+import type { Located, Matrix, SettingName, Settings, Value } from "../matrix/matrix.ts";
 import { mistake } from "../matrix/matrix-problems.ts";
 import { oncePer } from "./once-per.ts";
 
 /** Texts are templates until `renderCellSettings` has rendered them. */
-export interface CellSettings
-  extends Pick<
-    Matrix,
-    | "template"
-    | "target"
-    | "context"
-    | "contexts"
-    | "base"
-    | "args"
-    | "runner"
-    | "timeoutMinutes"
-    | "freeDisk"
-  > {
+export interface CellSettings extends Pick<Matrix, SettingName | "args"> {
   /** null for the matrix's. */
   readonly repository: Located<string> | null;
 }
@@ -80,23 +68,19 @@ function merge(matrix: Matrix, brought: readonly Bringing[]): CellSettings {
 }
 
 function settingConflicts(brought: readonly Bringing[]): readonly Problem[] {
+  const fix =
+    "remove the setting from one of the values, exclude the pair, or write the setting under values: with a case for the pair";
   return brought.flatMap((one, index) =>
-    brought
-      .slice(index + 1)
-      .flatMap((other) =>
-        differing(one.settings, other.settings).map((setting) =>
-          mistake(
-            `${nameOf(one)} (line ${one.at.line}) and ${nameOf(other)} (line ${other.at.line}) set different values of ${setting}`,
-            "remove the setting from one of the values, exclude the pair, or write the setting under values: with a case for the pair",
-            other.at,
-          ),
-        ),
-      ),
+    brought.slice(index + 1).flatMap((other) => {
+      const differ = `${nameOf(one)} and ${nameOf(other)} set different values of`;
+      const settings = differing(one.settings, other.settings);
+      return settings.map((setting) => mistake(`${differ} ${setting}`, fix, other.at));
+    }),
   );
 }
 
-function nameOf({ axis, label }: Bringing): string {
-  return label === null ? `values.${axis}` : `${axis} ${label}`;
+function nameOf({ axis, label, at }: Bringing): string {
+  return `${label === null ? `values.${axis}` : `${axis} ${label}`} (line ${at.line})`;
 }
 
 function differing(

@@ -6,23 +6,15 @@ import type { Case, ComputeValue, Matrix, NamedValue } from "../matrix/matrix.ts
 import { type Matchable, meets } from "../matrix/meets.ts";
 import { splitKey } from "../matrix/settings.ts";
 import { allValues } from "../matrix/values.ts";
+import type { Cell } from "./cell.ts";
 import { oncePer } from "./once-per.ts";
 import { formatPatterns } from "./select.ts";
-
-export interface ChosenCases {
-  readonly compute: ComputeValue | null;
-  readonly named: Readonly<Record<string, NamedValue>>;
-  /** The reason if a value has no case for the cell, which then cannot be built. */
-  readonly unmatched: string | null;
-}
 
 export function chooseCases(
   matrix: Matrix,
   cell: Matchable & { readonly compute: ComputeValue | null },
-): ChosenCases {
+): Pick<Cell, "compute" | "named" | "unmatched"> {
   const { compute } = cell;
-  if (matrix.values.length === 0 && (compute === null || compute.cases.length === 0))
-    return { compute, named: nothing, unmatched: null };
   const chosen = compute === null || compute.cases.length === 0 ? compute : choose(compute.cases, cell);
   const missing = compute !== null && chosen === null ? [`compute ${compute.label}`] : [];
   const named: Record<string, NamedValue> = {};
@@ -34,8 +26,6 @@ export function chooseCases(
   const unmatched = missing.length === 0 ? null : `no case of ${missing.join(" and ")} is for it`;
   return { compute: chosen ?? compute, named, unmatched };
 }
-
-const nothing: ChosenCases["named"] = {};
 
 /** The first case that a cell meets; null if there is none. Cells with the same labels on the axes that the cases name share the answer. */
 export function choose<Chosen>(cases: readonly Case<Chosen>[], cell: Matchable): Chosen | null {
@@ -58,25 +48,17 @@ export function unusedCases(matrix: Matrix): readonly Problem[] {
   const computes = new Set(
     allValues(matrix).flatMap(([, value]) => (value.kind === "compute" ? [value] : [])),
   );
-  const lists: readonly (readonly [string, readonly Case<unknown>[]])[] = [...computes].map((value) => [
-    `compute ${value.label}`,
-    value.cases,
-  ]);
-  return [...lists, ...matrix.values.map(({ name, cases }) => [name, cases] as const)].flatMap(
-    ([name, cases]) => {
-      const met = new Set([...chooserOf(cases).answers.values()].map((answer) => answer.met));
-      return cases
-        .filter((each) => !met.has(each))
-        .map(
-          ({ at, when }): Problem => ({
-            code: "MATRIX_CASE_UNUSED",
-            message: `no cell meets the case ${describe(when)} of ${name} first`,
-            fix: "correct the case's values, move the case in front of the one that takes its cells, or remove the case",
-            at,
-          }),
-        );
-    },
-  );
+  const lists = [...computes].map(({ label, cases }) => ({ name: `compute ${label}`, cases }));
+  const fix =
+    "correct the case's values, move the case in front of the one that takes its cells, or remove the case";
+  return [...lists, ...matrix.values].flatMap(({ name, cases }) => {
+    const met = new Set<unknown>([...chooserOf(cases).answers.values()].map((answer) => answer.met));
+    const unmet = cases.filter((each) => !met.has(each));
+    return unmet.map(({ at, when }): Problem => {
+      const message = `no cell meets the case ${describe(when)} of ${name} first`;
+      return { code: "MATRIX_CASE_UNUSED", message, fix, at };
+    });
+  });
 }
 
 function describe(when: Case<unknown>["when"]): string {

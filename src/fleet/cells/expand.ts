@@ -42,6 +42,8 @@ export function expandMatrix(matrix: Matrix): ExpandedCell[] {
   });
   const cells = [...product, ...included];
   const twins = findTwins(cells);
+  // Twins have one tag too: one problem is enough.
+  const single = buildableCells(cells).filter((cell) => !twins.has(cell));
   const placeOf = (cell: Cell) => {
     const index = included.findIndex((each) => each.cell === cell);
     return matrix.include[index]?.at ?? Object.values(cell.values).find((value) => value !== null)?.at;
@@ -52,11 +54,7 @@ export function expandMatrix(matrix: Matrix): ExpandedCell[] {
     ...unlooked(matrix, cells),
     ...conflicts(cells),
     ...[...twins].map(([cell, twin]) => collision(cell, twin, placeOf(cell) ?? { file: matrix.file })),
-    // Twins have one tag too: one problem is enough.
-    ...nameProblems(
-      matrix,
-      buildableCells(cells).filter((cell) => !twins.has(cell)),
-    ),
+    ...nameProblems(matrix, single),
     ...(cells.some(({ skipped }) => skipped === null) ? [] : [nothingToBuild(matrix, cells.length)]),
   ]);
   return cells;

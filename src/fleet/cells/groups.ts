@@ -44,10 +44,10 @@ export function variantGroups<Each extends Named>(
 
 function groupsOf<Each extends Named>(
   matrix: Matrix,
-  template: Parameters<typeof compileName>[1],
+  template: Located<string>,
   all: readonly Each[],
 ): readonly Group<Each>[] {
-  const { textOf } = compileName(matrix, template, { whose: template.value });
+  const { textOf } = compileName(matrix, template, template.value);
   return [...groupBy(all, (each) => textOf(each))].map(([name, members]) => ({
     name,
     members,
@@ -62,7 +62,7 @@ export function groupProblems(matrix: Matrix, cells: readonly Cell[], tagOf: Tag
     ...matrix.variants.map(({ value, at }) => ({ value, at, whose: `variant ${value}` })),
   ];
   if (templates.length === 0) return [];
-  const wrong = templates.flatMap(({ whose, ...each }) => compileName(matrix, each, { whose }).problems);
+  const wrong = templates.flatMap(({ whose, ...each }) => compileName(matrix, each, whose).problems);
   const selections = Object.entries(matrix.channels).flatMap((each) =>
     selectionProblems(matrix, each, cells),
   );
@@ -78,7 +78,7 @@ export function groupProblems(matrix: Matrix, cells: readonly Cell[], tagOf: Tag
 /** Refuses a variant without the version in its name. Its index never changes, so the next version could not be published. */
 function moving(matrix: Matrix, template: Located<string>): readonly Problem[] {
   const whose = `variant ${template.value}`;
-  if (compileName(matrix, template, { whose }).names.includes("version")) return [];
+  if (compileName(matrix, template, whose).names.includes("version")) return [];
   const fix = "put {{version}} into it, or make it a channel, which promote moves";
   return [{ code: "TAG_INVALID", message: `${whose} does not name the version`, fix, at: template.at }];
 }
@@ -125,16 +125,10 @@ function nameProblems(
 
 /** Refuses two images of one platform in a variant: a plain pull, which goes by the platform alone, would get either. */
 function crowded({ name, members, at }: Group<Cell>): readonly Problem[] {
-  return [...groupBy(members, ({ platform }) => platform)].flatMap(([platform, [one, other]]): Problem[] =>
-    one === undefined || other === undefined
-      ? []
-      : [
-          {
-            code: "TAG_COLLISION",
-            message: `variant ${name} has two images of ${platform}: ${one.id} and ${other.id}`,
-            fix: "name the axis in which they differ in the variant",
-            at,
-          },
-        ],
-  );
+  return [...groupBy(members, ({ platform }) => platform)].flatMap(([platform, [one, other]]): Problem[] => {
+    if (one === undefined || other === undefined) return [];
+    const message = `variant ${name} has two images of ${platform}: ${one.id} and ${other.id}`;
+    const fix = "name the axis in which they differ in the variant";
+    return [{ code: "TAG_COLLISION", message, fix, at }];
+  });
 }

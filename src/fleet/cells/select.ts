@@ -55,12 +55,8 @@ export function selectCells<Entry extends { readonly cell: Cell }>(
   only: readonly Selection[],
 ): readonly Entry[] {
   if (only.length === 0) return entries;
-  throwProblems(
-    unmetSelections(
-      entries.map(({ cell }) => cell),
-      only,
-    ),
-  );
+  const cells = entries.map(({ cell }) => cell);
+  throwProblems(unmetSelections(cells, only));
   return entries.filter(({ cell }) => isSelected(cell, only));
 }
 
@@ -79,10 +75,8 @@ function unmetSelections(cells: readonly Cell[], selections: readonly Selection[
 
 function unmetCell(cells: readonly Cell[], pattern: string): Problem[] {
   if (cells.some(({ id }) => matchesLabel(pattern, id))) return [];
-  const near = suggest(
-    pattern,
-    cells.map(({ id }) => id),
-  );
+  const ids = cells.map(({ id }) => id);
+  const near = suggest(pattern, ids);
   const fix = near === null ? "imgmatch plan lists the cells" : `did you mean ${near}?`;
   return [{ code: "SELECTION_INVALID", message: `no cell is ${pattern}`, fix }];
 }
@@ -94,13 +88,8 @@ function unmetPattern(cells: readonly Cell[], axis: string, pattern: string): Pr
   );
   const near = suggest(pattern, labels);
   const has = `${axis} has ${[...labels].slice(0, 20).join(", ")}${labels.size > 20 ? ", …" : ""}`;
-  return [
-    {
-      code: "SELECTION_INVALID",
-      message: `no cell has ${axis}=${pattern}`,
-      fix: near === null ? has : `did you mean ${axis}=${near}? ${has}`,
-    },
-  ];
+  const fix = near === null ? has : `did you mean ${axis}=${near}? ${has}`;
+  return [{ code: "SELECTION_INVALID", message: `no cell has ${axis}=${pattern}`, fix }];
 }
 
 function formatSelection(selection: Selection): string {

@@ -141,14 +141,11 @@ interface Fault {
 }
 
 /** Remembers the cells without a parent, with several, or with a parent that needs too much. Cells with the same fault share a problem. */
-function parentFaults(): {
-  /** The only one of `found` if it is fit to be the cell's base. Null for a fault, which is remembered. */
-  readonly onlyFit: (cell: Cell, found: readonly Cell[], parent: ParentFleet) => Cell | null;
-  readonly problems: () => readonly Problem[];
-} {
+function parentFaults() {
   const faults = new Map<string, Fault>();
   return {
-    onlyFit: (cell, found, parent) => {
+    /** The only one of `found` if it is fit to be the cell's base. Null for a fault, which is remembered. */
+    onlyFit: (cell: Cell, found: readonly Cell[], parent: ParentFleet): Cell | null => {
       const [one, other] = found;
       const isOnly = one !== undefined && other === undefined;
       if (isOnly && !needsMore(one.requires)(cell.requires)) return one;

@@ -24,10 +24,7 @@ export type Named = Pick<Cell, "id" | "axes" | "platform" | "requires">;
 
 /** Compiles the tag template and checks the names in it. */
 export function compileTag(matrix: Matrix): { readonly tagOf: TagOf; readonly problems: readonly Problem[] } {
-  const { textOf, names, problems } = compileName(matrix, matrix.tag, {
-    whose: "the tag template",
-    more: ["inputs"],
-  });
+  const { textOf, names, problems } = compileName(matrix, matrix.tag, "the tag template", ["inputs"]);
   const needsInputs = names.includes("inputs");
   const tagOf: TagOf = (cell, inputs) =>
     needsInputs && inputs === null
@@ -46,12 +43,14 @@ export interface CompiledName {
 /**
  * Compiles the template of a tag, a channel or a variant, and checks the placeholders in it.
  *
+ * @param whose the template, for messages
  * @param more further placeholders: `textOf` gets their texts
  */
 export function compileName(
   matrix: Matrix,
   { value: template, at }: Located<string>,
-  { whose, more = [] }: { readonly whose: string; readonly more?: readonly string[] },
+  whose: string,
+  more: readonly string[] = [],
 ): CompiledName {
   // Their texts are the same for every cell.
   const fixed = new Map([
@@ -69,21 +68,16 @@ export function compileName(
   // Every second part is a placeholder's name.
   const parts = template.split(placeholder);
   const names = parts.filter((_, index) => index % 2 === 1);
-  const problems = names
-    .filter((name) => !known.includes(name))
-    .map(
-      (name): Problem => ({
-        code: "TAG_INVALID",
-        message: `${whose} names {{${name}}}, which does not exist`,
-        fix: `the names are ${known.join(", ")}`,
-        at,
-      }),
-    );
+  const problems = names.flatMap((name): Problem[] => {
+    if (known.includes(name)) return [];
+    const message = `${whose} names {{${name}}}, which does not exist`;
+    return [{ code: "TAG_INVALID", message, fix: `the names are ${known.join(", ")}`, at }];
+  });
   const textOf: CompiledName["textOf"] = (cell, given = {}) => {
     let text = "";
     for (const [index, part] of parts.entries())
       text +=
-        index % 2 === 1 ? (given[part] ?? fixed.get(part) ?? placeholderText(part, { matrix, cell })) : part;
+        index % 2 === 1 ? (given[part] ?? fixed.get(part) ?? placeholderText(part, matrix, cell)) : part;
     return text;
   };
   return { textOf, names, problems };
@@ -96,12 +90,12 @@ export function versionTag({ version }: Pick<Matrix, "version">): string {
 
 /** Placeholders with the text that a cell has for each. Every axis is one too. */
 const placeholders = {
-  cell: ({ cell }) => cell.id,
-  platform: ({ cell }) => slug(cell.platform),
-  architecture: ({ cell }) => slug(cell.platform.slice(cell.platform.indexOf("/") + 1)),
-  "accel.short": ({ cell }) => slug(shortAccel(cell.requires)),
-  "cuda.short": ({ cell }) => slug(shortAccel(cell.requires)),
-} as const satisfies Record<string, (of: { readonly cell: Named }) => string>;
+  cell: ({ id }) => id,
+  platform: ({ platform }) => slug(platform),
+  architecture: ({ platform }) => slug(platform.slice(platform.indexOf("/") + 1)),
+  "accel.short": ({ requires }) => slug(shortAccel(requires)),
+  "cuda.short": ({ requires }) => slug(shortAccel(requires)),
+} as const satisfies Record<string, (cell: Named) => string>;
 
 /** `cu128`, `rocm7.2`, `cpu`; an accelerator that imgmatch does not judge has its name. */
 function shortAccel(requires: Requirement): string {
@@ -109,14 +103,14 @@ function shortAccel(requires: Requirement): string {
   return toolkit?.shortOf(toolkit.release) ?? requires.accelerator ?? "cpu";
 }
 
-function placeholderText(name: string, of: { readonly matrix: Matrix; readonly cell: Named }): string {
+function placeholderText(name: string, matrix: Matrix, cell: Named): string {
   return Object.hasOwn(placeholders, name)
-    ? placeholders[name as keyof typeof placeholders](of)
-    : slug(broughtText(name, of) ?? namedText(name, of) ?? of.cell.axes[name] ?? "");
+    ? placeholders[name as keyof typeof placeholders](cell)
+    : slug(broughtText(name, matrix, cell) ?? namedText(name, matrix, cell) ?? cell.axes[name] ?? "");
 }
 
 /** Looks the value up by its label: an image of the lock has nothing else. */
-function broughtText(name: string, { matrix, cell }: { readonly matrix: Matrix; readonly cell: Named }) {
+function broughtText(name: string, matrix: Matrix, cell: Named) {
   const texts = broughtTexts(matrix).get(name);
   return texts === undefined ? null : (texts.get(cell.axes[name.slice(0, name.indexOf("."))] ?? "") ?? "");
 }
@@ -131,7 +125,7 @@ const broughtTexts = oncePer((matrix: Pick<Matrix, "axes" | "include">) => {
 });
 
 /** The text of an entry of `values:`; null for another name. */
-function namedText(name: string, { matrix, cell }: { readonly matrix: Matrix; readonly cell: Named }) {
+function namedText(name: string, matrix: Matrix, cell: Named) {
   const named = matrix.values.find((each) => each.name === name);
   if (named === undefined) return null;
   const own = allValues(matrix).filter(([axis, { label }]) => cell.axes[axis] === label);
@@ -150,24 +144,18 @@ export function tagProblems(cells: readonly Cell[], tagOf: TagOf, at: Place): Pr
         tag.length > 128
           ? `the tag of cell ${cell.id} is ${tag.length} characters long, the limit is 128: ${tag}`
           : `the tag of cell ${cell.id} is not valid: ${JSON.stringify(tag)}`;
-      problems.push({
-        code: "TAG_INVALID",
-        message,
-        fix: "letters, digits, _ . - only; not . or - first; shorten the template or give values shorter labels",
-        at,
-      });
+      const fix =
+        "letters, digits, _ . - only; not . or - first; shorten the template or give values shorter labels";
+      problems.push({ code: "TAG_INVALID", message, fix, at });
     }
     // A repository that is a template is compared as it is written.
     const place = `${cell.settings.repository?.value ?? ""}\n${tag}`;
-    const twin = seen.get(place);
-    if (twin === undefined) seen.set(place, cell);
-    else {
-      problems.push({
-        code: "TAG_COLLISION",
-        message: `two cells have the tag ${JSON.stringify(tag.replace("0".repeat(12), "…"))}: ${twin.id} and ${cell.id}`,
-        fix: "put {{cell}}, or every axis, into the tag template",
-        at,
-      });
+    const twin = remember(seen, place, () => cell);
+    if (twin !== cell) {
+      const shown = JSON.stringify(tag.replace("0".repeat(12), "…"));
+      const message = `two cells have the tag ${shown}: ${twin.id} and ${cell.id}`;
+      const fix = "put {{cell}}, or every axis, into the tag template";
+      problems.push({ code: "TAG_COLLISION", message, fix, at });
     }
   }
   return problems;

@@ -1,6 +1,6 @@
 /** The build context of a cell: the part of the fleet's context that its Dockerfile can take. */
 
-import type { LockedBaseConfig } from "../../lock/lock.ts";
+import type { LockedBase } from "../../lock/lock.ts";
 import { compareText, remember } from "../../io/collections.ts";
 import { oncePer } from "../cells/once-per.ts";
 import { digestOf } from "../../oci/digest-of.ts";
@@ -35,16 +35,10 @@ export function allEntries({
   ];
 }
 
-interface NamedListing {
-  readonly name: string;
-  readonly dir: string;
-  readonly listing: ContextListing;
-}
-
 /** Adds the files of the folders of `contexts:`. */
 export async function withNamed(
   context: CellContext,
-  folders: readonly NamedListing[],
+  folders: readonly (Pick<NamedContext, "name" | "dir"> & { readonly listing: ContextListing })[],
 ): Promise<CellContext> {
   if (folders.length === 0) return context;
   const named = await Promise.all(
@@ -73,14 +67,11 @@ export function cellContexts(listing: ContextListing): (use: ContextUse) => Prom
     });
 }
 
-/** A base image, with its configuration if that was read. */
-interface KnownBase {
-  readonly ref: string;
-  readonly config?: LockedBaseConfig;
-}
-
 /** The use of the context, given the configurations of the bases: `ONBUILD` and `ENV` of a base can change which files are taken. */
-export function decidedUse(use: ContextUse, bases: readonly KnownBase[]): ContextUse {
+export function decidedUse(
+  use: ContextUse,
+  bases: readonly Pick<LockedBase, "ref" | "config">[],
+): ContextUse {
   if (use.whole !== null) return use;
   for (const { ref, names } of use.bases) {
     const config = bases.find((base) => base.ref === ref)?.config;

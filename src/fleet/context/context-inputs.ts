@@ -184,16 +184,13 @@ export function missingSources(
   file: string,
   { dir, paths }: { readonly dir: string; readonly paths: ReadonlySet<string> },
 ): Problem[] {
-  return namedSources(instruction)
-    .filter((source) => !isInContext(source, paths))
-    .map(
-      (source): Problem => ({
-        code: "CONTEXT_NOT_FOUND",
-        message: `${instruction.keyword} names ${source}, which is not in the build context ${dir}`,
-        fix: "create it, correct the template, or see whether .dockerignore hides it",
-        at: { file, line: instruction.line, text: instruction.text.trim() },
-      }),
-    );
+  const { keyword, line, text } = instruction;
+  const fix = "create it, correct the template, or see whether .dockerignore hides it";
+  return namedSources(instruction).flatMap((source): Problem[] => {
+    if (isInContext(source, paths)) return [];
+    const message = `${keyword} names ${source}, which is not in the build context ${dir}`;
+    return [{ code: "CONTEXT_NOT_FOUND", message, fix, at: { file, line, text: text.trim() } }];
+  });
 }
 
 function namedSources({ keyword, text }: Instruction): readonly string[] {

@@ -27,15 +27,16 @@ export async function recordContext(root: string, { entries, digest }: BuildCont
 }
 
 /** Reads the record of the context of this digest; null if this machine did not build with it. */
-export async function recallContext(root: string, digest: Digest): Promise<readonly RecordedEntry[] | null> {
+export async function recallContext(
+  root: string,
+  digest: Digest,
+): Promise<readonly Omit<ContextEntry, "size">[] | null> {
   const text = await readTextFile(recordOf(root, digest), inputLimits.contextRecord).catch(() => null);
   // The digest is the text's own, so the text is the text that was written.
   if (text === null || digestOf(text) !== digest) return null;
   const entries = JSON.parse(text) as readonly (readonly [string, ContextEntry["kind"], number, string])[];
   return entries.map(([path, kind, mode, content]) => ({ path, kind, mode, content }));
 }
-
-type RecordedEntry = Pick<ContextEntry, "path" | "kind" | "mode" | "content">;
 
 const folder = [".imgmatch", "contexts"] as const;
 

@@ -11,7 +11,6 @@ import { type Base, findBases } from "../dockerfile/bases.ts";
 import { builderFlags, type Instruction, type Instructions, jsonWords } from "../dockerfile/instructions.ts";
 import { StageVariables } from "../dockerfile/stage-variables.ts";
 import {
-  globalArguments,
   isTaking,
   lowestStage,
   readStages,
@@ -127,7 +126,7 @@ function readStagesUse(dockerfile: Instructions, target: string | null, options:
   const inside = stages.map((_, index) =>
     dockerfile.instructions.filter((each) => stageOf(each, stages) === index),
   );
-  const variables = new StageVariables(globalArguments(dockerfile, options), options, dockerfile.escapeBy);
+  const variables = new StageVariables(dockerfile, options);
   const ends: StageVariables[] = [];
   const use: StageUse = { takings: [], bases: [] };
   for (const [index, stage] of stages.entries()) {
@@ -171,7 +170,7 @@ function readStage(
       for (const name of args) names.add(name);
       return value;
     };
-    const sources = sourcesOf(instruction, expand);
+    const sources = readers.get(instruction.keyword)?.(instruction, expand) ?? [];
     if (sources.length > 0) takings.push({ instruction: oneLine(instruction.text), sources });
   }
   return { takings, names: [...names] };
@@ -183,17 +182,13 @@ function oneLine(text: string): string {
 
 type Expand = (word: string) => string;
 
-function sourcesOf(instruction: Instruction, expand: Expand): readonly ContextSource[] {
-  switch (instruction.keyword) {
-    case "COPY":
-    case "ADD":
-      return copied(instruction, expand);
-    case "RUN":
-      return mounted(instruction, expand);
-    default:
-      return [];
-  }
-}
+/** The sources of an instruction, by its keyword. */
+const readers: ReadonlyMap<string, (instruction: Instruction, expand: Expand) => readonly ContextSource[]> =
+  new Map([
+    ["COPY", copied],
+    ["ADD", copied],
+    ["RUN", mounted],
+  ]);
 
 function copied({ text }: Instruction, expand: Expand): readonly ContextSource[] {
   const { flags, rest } = builderFlags(text);

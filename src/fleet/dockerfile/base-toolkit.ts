@@ -58,12 +58,7 @@ export function undeclaredToolkit(cell: Cell, base: string, at: Place): readonly
   const { name, axis } = gpuAxes[toolkit.vendor];
   const version = toolkit.version ?? "…";
   const row = axis === null ? exampleOf(toolkit.vendor, version) : `{ toolkit: "${version}" }`;
-  return [
-    {
-      code: "BASE_TOOLKIT_UNDECLARED",
-      message: `cell ${cell.id} declares no ${name}, and its base ${base} has ${formatToolkit(toolkit)}`,
-      fix: `give the cell the row ${row} in the axis ${axis ?? "accel"}, or a base without ${name}`,
-      at,
-    },
-  ];
+  const message = `cell ${cell.id} declares no ${name}, and its base ${base} has ${formatToolkit(toolkit)}`;
+  const fix = `give the cell the row ${row} in the axis ${axis ?? "accel"}, or a base without ${name}`;
+  return [{ code: "BASE_TOOLKIT_UNDECLARED", message, fix, at }];
 }

@@ -20,11 +20,6 @@ export interface Base {
   readonly line: number;
 }
 
-interface PinOptions extends StageOptions {
-  /** Ref → the name of that base if only an engine has it. */
-  readonly local?: ReadonlyMap<string, string>;
-}
-
 /**
  * Every use of an image that a build pulls, in the order of the text: `FROM`, `COPY --from`, `RUN --mount=from` and the `# syntax=`
  * front end. Stages, `scratch` and the matrix's `contexts` are no images. Throws `DOCKERFILE_INVALID` with `file:line` for all references that cannot be decided.
@@ -44,12 +39,13 @@ export function findBases(
 /**
  * Replaces each base by `ref@digest`, and changes nothing else. `replacements` gives a ref another name, of a mirror for example, and the
  * digest stays that of the ref. A ref with a digest of its own needs none in `digests`. Throws `BASE_UNRESOLVED` for any other without one.
+ * `local` gives a ref the name of that base if only an engine has it.
  */
 export function pinBases(
   dockerfile: string,
   digests: ReadonlyMap<string, Digest>,
   replacements: ReadonlyMap<string, string> = new Map(),
-  options: PinOptions = {},
+  options: StageOptions & { readonly local?: ReadonlyMap<string, string> } = {},
 ): string {
   const problems: Problem[] = [];
   let pinned = dockerfile;
@@ -144,11 +140,8 @@ function readFlags(walk: Walk, instruction: Instruction, pattern: RegExp): void 
     const word = { text: written, start: end - written.length, end };
     const ref = written.replace(/["']/g, "");
     if (ref.includes("$")) {
-      invalid(
-        walk,
-        instruction,
-        `${flag.text}: variables are not allowed here, name a stage instead (FROM … AS NAME)`,
-      );
+      const message = `${flag.text}: variables are not allowed here, name a stage instead (FROM … AS NAME)`;
+      invalid(walk, instruction, message);
     } else if (!/^\d+$/.test(ref) && !walk.stages.has(ref.toLowerCase()) && !walk.isContext(ref))
       addBase(walk, instruction, word, ref);
   }

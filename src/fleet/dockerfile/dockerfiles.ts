@@ -23,10 +23,8 @@ export function readDockerfiles(root: string): ReadonlyMap<string, string> {
   for (const name of list(join(root, folder))) {
     const path = `${folder}/${name}`;
     try {
-      files.set(
-        path,
-        readBounded(join(root, path), inputLimits.dockerfile, path).toString("utf8").replaceAll("\r\n", "\n"),
-      );
+      const bytes = readBounded(join(root, path), inputLimits.dockerfile, path);
+      files.set(path, bytes.toString("utf8").replaceAll("\r\n", "\n"));
     } catch (error) {
       if (error instanceof ImgmatchError) throw error;
       throw unreadable(path, error);

@@ -1,7 +1,6 @@
 /** Extracts the text of a Dockerfile that can change its image. */
 
 import { assignmentsIn, type Instruction, type Instructions } from "./instructions.ts";
-import { readStages, type StageOptions, usedStages } from "./stages.ts";
 
 /**
  * The instructions of the image's stages, without comments, labels, and arguments that no later instruction can see. Dockerfiles with the
@@ -13,9 +12,8 @@ import { readStages, type StageOptions, usedStages } from "./stages.ts";
  */
 export function effectiveText(
   dockerfile: Instructions,
-  target: string | null,
-  options: StageOptions = {},
-  used = usedStages(dockerfile, readStages(dockerfile, options), target),
+  used: ReadonlySet<number>,
+  args: Readonly<Record<string, string>>,
 ): string {
   // Counting is faster than reading the stages of thousands of cells.
   let stage = -1;
@@ -24,7 +22,7 @@ export function effectiveText(
     return !/^(LABEL|MAINTAINER)$/.test(keyword) && used.has(stage);
   });
   const lines = withoutUnseen(kept).map(
-    (each) => `${each.text.trim()}\n${each.documents}${valuesOf(each, options.args ?? {})}`,
+    (each) => `${each.text.trim()}\n${each.documents}${valuesOf(each, args)}`,
   );
   return [dockerfile.syntax === null ? "" : `# syntax=${dockerfile.syntax.value}\n`, ...lines].join("");
 }
@@ -50,24 +48,18 @@ function withoutUnseen(all: readonly Instruction[]): readonly Instruction[] {
   // An argument before the first `FROM` reaches a stage only if a `FROM` or an `ARG` names it.
   const namedGlobally = new Set<string>();
   let isBeforeRun = false;
-  const kept = all
-    .map((_, index) => all.length - 1 - index)
-    .filter((index) => {
-      const each = all[index];
-      if (each === undefined) return false;
-      const isGlobal = firstFrom < 0 || index < firstFrom;
-      const isKept =
-        each.keyword !== "ARG" ||
-        (!isGlobal && isBeforeRun) ||
-        isSeen(each, isGlobal ? namedGlobally : named);
-      isBeforeRun ||= isRun(each);
-      for (const name of mentionsIn(each)) {
-        named.add(name);
-        if (each.keyword === "FROM" || each.keyword === "ARG") namedGlobally.add(name);
-      }
-      return isKept;
-    });
-  return kept.reverse().flatMap((index) => all[index] ?? []);
+  const kept = [...all.entries()].toReversed().filter(([index, each]) => {
+    const isGlobal = firstFrom < 0 || index < firstFrom;
+    const isKept =
+      each.keyword !== "ARG" || (!isGlobal && isBeforeRun) || isSeen(each, isGlobal ? namedGlobally : named);
+    isBeforeRun ||= /^\s*(ONBUILD\s+)?RUN\s/i.test(each.text);
+    for (const name of mentionsIn(each)) {
+      named.add(name);
+      if (each.keyword === "FROM" || each.keyword === "ARG") namedGlobally.add(name);
+    }
+    return isKept;
+  });
+  return kept.toReversed().map(([, each]) => each);
 }
 
 function isSeen(argument: Instruction, mentioned: ReadonlySet<string>): boolean {
@@ -82,8 +74,4 @@ function mentionsIn({ text, documents }: Instruction): readonly string[] {
     ...(/^\s*ARG\s/i.test(each) ? each.split(/\s+/).filter((word) => /^\w+$/.test(word)) : []),
   ]);
   return found.map((name) => name.toLowerCase());
-}
-
-function isRun({ text }: Instruction): boolean {
-  return /^\s*(ONBUILD\s+)?RUN\s/i.test(text);
 }

@@ -1,6 +1,6 @@
 /** Finds cells that differ in an axis while their Dockerfiles say the same: one image with two names, and one name is wrong. */
 
-import type { Problem } from "../../errors.ts";
+import type { Place, Problem } from "../../errors.ts";
 import type { GpuVendor } from "../../lock/requirement.ts";
 import type { Matrix, Settings } from "../matrix/matrix.ts";
 import { groupBy, remember } from "../../io/collections.ts";
@@ -70,14 +70,9 @@ export function ignoredAxes(
   const hardware = hardwareAxes.flatMap((axis): Problem[] => {
     const [first, ...more] = pairs.filter((pair) => pair.axis === axis);
     if (first === undefined) return [];
-    return [
-      {
-        code: "TEMPLATE_IGNORES_AXIS",
-        message: `cells ${first.one.id} and ${first.other.id} differ in ${axis}, but their Dockerfiles say the same${andMore(more)}`,
-        fix: `${howToUse(axis, first.other)}, or ${advice[axis].merge}`,
-        at: first.other.values[axis]?.at ?? matrix.template.at,
-      },
-    ];
+    const fix = `${howToUse(axis, first.other)}, or ${advice[axis].merge}`;
+    const at = first.other.values[axis]?.at ?? matrix.template.at;
+    return [ignoredBy(first, more, "their Dockerfiles say the same", fix, at)];
   });
   return [...hardware, ...flavors];
 }
@@ -107,27 +102,29 @@ export interface Pair<Axis extends string = string> {
   readonly other: Cell;
 }
 
-function flavorProblem({ axis, one, other }: Pair, more: readonly unknown[], matrix: Matrix): Problem {
-  const code = "TEMPLATE_IGNORES_AXIS" as const;
+function flavorProblem(pair: Pair, more: readonly Pair[], matrix: Matrix): Problem {
+  const { axis, other } = pair;
   const { target } = other.settings;
-  const differ = `cells ${one.id} and ${other.id} differ in ${axis}, but`;
-  if (matrix.target !== null && target === matrix.target)
-    return {
-      code,
-      message: `${differ} target: ${target.value} is the same for both: its template does not name the axis${andMore(more)}`,
-      fix: `write target: "{{axes.${axis}}}", or give each value another target`,
-      at: target.at,
-    };
-  return {
-    code,
-    message: `${differ} give the same image: Dockerfile, stages, arguments and base images are equal${andMore(more)}`,
-    fix: `give each value of ${axis} another target, template, base or argument; or leave the axis one value`,
-    at: other.free[axis]?.at ?? matrix.template.at,
-  };
+  if (matrix.target !== null && target === matrix.target) {
+    const same = `target: ${target.value} is the same for both: its template does not name the axis`;
+    const fix = `write target: "{{axes.${axis}}}", or give each value another target`;
+    return ignoredBy(pair, more, same, fix, target.at);
+  }
+  const same = "give the same image: Dockerfile, stages, arguments and base images are equal";
+  const fix = `give each value of ${axis} another target, template, base or argument; or leave the axis one value`;
+  return ignoredBy(pair, more, same, fix, other.free[axis]?.at ?? matrix.template.at);
 }
 
-function andMore(more: readonly unknown[]): string {
-  return more.length === 0 ? "" : `, and so on for ${more.length} more`;
+function ignoredBy(
+  { axis, one, other }: Pair,
+  more: readonly Pair[],
+  same: string,
+  fix: string,
+  at: Place,
+): Problem {
+  const others = more.length === 0 ? "" : `, and so on for ${more.length} more`;
+  const message = `cells ${one.id} and ${other.id} differ in ${axis}, but ${same}${others}`;
+  return { code: "TEMPLATE_IGNORES_AXIS", message, fix, at };
 }
 
 /** Cells of one platform and effect that differ in a hardware axis, each with an earlier cell. */

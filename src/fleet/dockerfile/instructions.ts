@@ -72,9 +72,7 @@ export function parseDockerfile(source: string): Dockerfile {
       index++;
     }
     const documents = lines.slice(first, index).map(({ text }) => `${text}\n`);
-    instructions.push(
-      documents.length === 0 ? instruction : { ...instruction, documents: documents.join("") },
-    );
+    instructions.push({ ...instruction, documents: documents.join("") });
   }
   return { source, escapeBy, syntax, instructions };
 }

@@ -3,9 +3,9 @@
  * one chain: its value is unknown.
  */
 
-import { assignmentsIn, type Instruction } from "./instructions.ts";
+import { assignmentsIn, type Instruction, type Instructions } from "./instructions.ts";
 import { expandWord } from "./shell-word.ts";
-import type { StageOptions } from "./stages.ts";
+import { globalArguments, type StageOptions } from "./stages.ts";
 
 interface Variable {
   readonly keyword: "ARG" | "ENV";
@@ -29,16 +29,18 @@ const platformArguments = ["TARGETOS", "TARGETARCH"];
 
 export class StageVariables {
   readonly #known = new Map<string, Variable>();
+  readonly #globals: ReadonlyMap<string, string>;
 
   constructor(
-    readonly globals: ReadonlyMap<string, string>,
+    readonly dockerfile: Instructions,
     readonly options: StageOptions,
-    readonly escapeBy: string,
-  ) {}
+  ) {
+    this.#globals = globalArguments(dockerfile, options);
+  }
 
   /** The variables at the beginning of a stage that is built on this stage. */
   forChild(): StageVariables {
-    const child = new StageVariables(this.globals, this.options, this.escapeBy);
+    const child = new StageVariables(this.dockerfile, this.options);
     for (const [name, { keyword, value }] of this.#known)
       child.#known.set(name, { keyword, value: keyword === "ENV" ? value : null });
     return child;
@@ -58,7 +60,7 @@ export class StageVariables {
     const values = new Map(named.map((name) => [name, this.#known.get(name)?.value ?? null] as const));
     const known = new Map([...values].filter((pair): pair is [string, string] => pair[1] !== null));
     const isPlain = !/\$(?!\{?[A-Za-z_])/.test(word) && known.size === values.size;
-    const expanded = isPlain ? expandWord(word, known, this.escapeBy) : null;
+    const expanded = isPlain ? expandWord(word, known, this.dockerfile.escapeBy) : null;
     const args = named.length === 0 ? [] : [...this.#known].filter(([, { keyword }]) => keyword === "ARG");
     return { value: expanded?.ok ? expanded.value : null, args: args.map(([name]) => name) };
   }
@@ -76,8 +78,8 @@ export class StageVariables {
     const { args = {} } = this.options;
     if (isGivenLater(name)) return null;
     if (name.startsWith("TARGET"))
-      return platformArguments.includes(name) ? (this.globals.get(name) ?? null) : null;
+      return platformArguments.includes(name) ? (this.#globals.get(name) ?? null) : null;
     if (Object.hasOwn(args, name)) return args[name] ?? null;
-    return fallback === null ? (this.globals.get(name) ?? null) : this.expand(fallback).value;
+    return fallback === null ? (this.#globals.get(name) ?? null) : this.expand(fallback).value;
   }
 }

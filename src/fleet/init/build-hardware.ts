@@ -6,9 +6,8 @@ import { type BaseToolkit, readBaseToolkit } from "../dockerfile/base-toolkit.ts
 import type { Instructions } from "../dockerfile/instructions.ts";
 import { runBaseOf } from "../dockerfile/stages.ts";
 import { gpuAxes } from "../matrix/gpu-axes.ts";
-import { type Defaults, namedTargets } from "./gpu-targets.ts";
+import { compilesNothing, type Defaults, namedTargets } from "./gpu-targets.ts";
 import type { OriginalBuild } from "./original-build.ts";
-import { compilesNothing } from "./compiles-nothing.ts";
 import { compilesFor, proposeComputes } from "./nvidia-computes.ts";
 import { ownRequire } from "./own-require.ts";
 
@@ -118,22 +117,21 @@ function textOf(all: Arguments, pattern: RegExp): string | null {
 export const usualPlatform = "linux/amd64";
 
 export function toldOf(build: OriginalBuild, dockerfile: OriginalDockerfile): Told {
+  const nothing: Told = { accelerator: null, unknown: null, targets: null, hint: null };
   const found = acceleratorOf(build, dockerfile);
-  if (found === null)
-    return { accelerator: null, unknown: null, targets: null, hint: hintIn(build, dockerfile) };
+  if (found === null) return { ...nothing, hint: hintIn(build, dockerfile) };
   const { vendor, version } = found;
   const release = gpuAxes[vendor].releaseOf(version ?? "");
-  if (release === null) return { accelerator: null, unknown: found, targets: null, hint: null };
-  const { compiles, standIn } = toolkits[vendor];
+  if (release === null) return { ...nothing, unknown: found };
+  const { compiles, requireOf, standIn } = toolkits[vendor];
   const { text, targets } = namedTargets(build, dockerfile, vendor);
   const platform = build.platform ?? usualPlatform;
   const usable = (targets ?? []).filter((each) => compiles(release, each, platform));
   const isNone = text === null && gpuAxes[vendor].goesWithoutCode && compilesNothing(build, dockerfile);
   const isUnknown = usable.length === 0 && !isNone;
   return {
-    accelerator: { vendor, release, require: toolkits[vendor].requireOf(build, dockerfile) },
-    unknown: null,
-    hint: null,
+    ...nothing,
+    accelerator: { vendor, release, require: requireOf(build, dockerfile) },
     targets: {
       text,
       isUnknown,

@@ -2,6 +2,7 @@
 
 import { posix } from "node:path";
 import { contextFolder, contextName } from "../matrix/value-schemas.ts";
+import type { OriginalBuild } from "./original-build.ts";
 
 /** Make no difference to an image's files, or are said elsewhere: names by the matrix, pushing by `build --push`. */
 const elsewhere = new Set(
@@ -16,13 +17,6 @@ const ofRun = new Set(
   `add-host add-hosts cgroup-parent memory network no-cache no-cache-filter no-cache-filters secret secrets secret-envs secret-files shm-size
   ssh ulimit ulimits`.split(/\s+/),
 );
-
-export interface SortedSettings {
-  /** Names of settings that belong to a run of the build, and to no matrix. */
-  readonly ofRun: readonly string[];
-  /** All others: they may make another image. */
-  readonly left: readonly string[];
-}
 
 /** Sorts named contexts (`src=../lib`): folders, and those that no matrix has. */
 export function sortContexts(
@@ -40,7 +34,9 @@ export function sortContexts(
 }
 
 /** @param settings names and values; an empty value is none */
-export function sortSettings(settings: readonly (readonly [name: string, value: string])[]): SortedSettings {
+export function sortSettings(
+  settings: readonly (readonly [name: string, value: string])[],
+): Pick<OriginalBuild, "ofRun" | "left"> {
   const given = settings.filter(([name, value]) => value !== "" && value !== "false" && !elsewhere.has(name));
   return {
     ofRun: given.flatMap(([name]) => (ofRun.has(name) ? [name] : [])),

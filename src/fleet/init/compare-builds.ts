@@ -57,7 +57,7 @@ export async function compareBuilds(
       .flat()
       .map((platform) => keyOf({ ...whole, platform }, defaults));
     const equal = keys.flatMap((key) => byKey.get(key) ?? [])[0];
-    const nearest = equal ?? nearestOf(cells, (cell) => differencesOf(whole, cell, defaults).length);
+    const nearest = equal ?? nearestOf(whole, cells, defaults);
     const left = [
       ...build.left,
       ...(told.hint === null
@@ -86,13 +86,10 @@ function keyOf(build: Compared, defaults: Defaults): string {
   return JSON.stringify([dockerfile, context, named, target, platform, own.sort(), accelerator, targets]);
 }
 
-function nearestOf<Item>(items: readonly Item[], distanceOf: (item: Item) => number): Item | undefined {
-  let found: { readonly item: Item; readonly distance: number } | null = null;
-  for (const item of items) {
-    const distance = distanceOf(item);
-    if (found === null || distance < found.distance) found = { item, distance };
-  }
-  return found?.item;
+/** The first cell with the fewest differences; undefined without cells. */
+function nearestOf(build: Compared, cells: readonly CellBuild[], defaults: Defaults): CellBuild | undefined {
+  const distances = cells.map((cell) => differencesOf(build, cell, defaults).length);
+  return cells[distances.indexOf(distances.reduce((one, other) => Math.min(one, other), Infinity))];
 }
 
 function cellBuild(cell: Cell, { dockerfileOf }: Fleet): CellBuild {
@@ -112,14 +109,14 @@ function cellBuild(cell: Cell, { dockerfileOf }: Fleet): CellBuild {
 
 function acceleratorOf({ gpu, other }: AccelValue): string | null {
   if (gpu === null) return other;
-  const name = formatToolkit({ vendor: gpu.vendor, version: gpu.toolkit.release });
-  return withRequire(name, "require" in gpu.toolkit ? gpu.toolkit.require : null);
+  const { vendor, toolkit } = gpu;
+  return nameOf({ vendor, release: toolkit.release, require: "require" in toolkit ? toolkit.require : null });
 }
 
 function differencesOf(build: Compared, cell: CellBuild, defaults: Defaults): readonly Difference[] {
   const folders = [...new Set([...Object.keys(build.contexts), ...Object.keys(cell.contexts)])];
   const names = new Set([...Object.keys(build.args), ...Object.keys(cell.args)]);
-  return unequal([
+  const compared: readonly (readonly [what: string, original: string | null, cell: string | null])[] = [
     ["file", build.dockerfile, cell.dockerfile],
     ["context", build.context, cell.context],
     ...folders.map(
@@ -133,26 +130,19 @@ function differencesOf(build: Compared, cell: CellBuild, defaults: Defaults): re
     }),
     ["accelerator", build.accelerator, cell.accelerator],
     ["GPU targets", build.targets, cell.targets],
-  ]);
+  ];
+  return compared.flatMap(([what, original, its]) =>
+    original === its ? [] : [{ what, original, cell: its }],
+  );
 }
 
 function namesOf({ accelerator, targets }: Told): Pick<Compared, "accelerator" | "targets"> {
-  return {
-    accelerator:
-      accelerator &&
-      withRequire(formatToolkit({ ...accelerator, version: accelerator.release }), accelerator.require),
-    targets: codeOf(targets?.computes ?? []),
-  };
+  return { accelerator: accelerator && nameOf(accelerator), targets: codeOf(targets?.computes ?? []) };
 }
 
-function withRequire(name: string, require: string | null): string {
+function nameOf({ vendor, release, require }: NonNullable<Told["accelerator"]>): string {
+  const name = formatToolkit({ vendor, version: release });
   return require === null ? name : `${name}, NVIDIA_REQUIRE_CUDA=${require}`;
-}
-
-function unequal(
-  compared: readonly (readonly [what: string, original: string | null, cell: string | null])[],
-): readonly Difference[] {
-  return compared.flatMap(([what, original, cell]) => (original === cell ? [] : [{ what, original, cell }]));
 }
 
 /** `8.0`, `9.0+ptx` → `compute_90, sm_80, sm_90`; targets of AMD stay. */

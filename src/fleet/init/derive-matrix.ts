@@ -30,26 +30,19 @@ interface DeriveOptions {
   readonly templates: boolean;
 }
 
-interface Derived {
-  readonly matrix: DerivedMatrix;
-  readonly notes: readonly string[];
-}
-
 export function deriveMatrix(
   all: readonly OriginalBuild[],
   { dockerfileOf, forFile, templates }: DeriveOptions,
-): Derived {
+): { readonly matrix: DerivedMatrix; readonly notes: readonly string[] } {
   const builds = uniqueBuilds(all);
   const hardware = hardwareOf(builds, dockerfileOf);
   const columns = columnsOf(builds);
   const axes = axesOf(builds, hardware, columns, dockerfileOf);
-  const given = givenArguments(
-    columns,
-    hardware,
-    dockerfileOf(builds[0]?.dockerfile ?? "").defaults,
-    templates,
-  );
-  const settled = [...columns, runnerColumn(builds)].filter(
+  const { defaults } = dockerfileOf(builds[0]?.dockerfile ?? "");
+  const given = givenArguments(columns, hardware, defaults, templates);
+  // The machine is no axis: builds of one image need only one.
+  const runners = builds.map(({ runner }) => (runner.length === 0 ? null : JSON.stringify(runner)));
+  const settled = [...columns, { name: "runner", cells: runners }].filter(
     ({ name }) => !Object.hasOwn(given, argumentOf(name) ?? name),
   );
   const matrix = settleColumns(settled, axes, computeColumn(hardware, forFile), given);
@@ -96,31 +89,20 @@ function columnsOf(builds: readonly OriginalBuild[]): readonly Column[] {
   ];
 }
 
-/** The machine is no axis: builds of one image need only one. */
-function runnerColumn(builds: readonly OriginalBuild[]): Column {
-  return {
-    name: "runner",
-    cells: builds.map(({ runner }) => (runner.length === 0 ? null : JSON.stringify(runner))),
-  };
-}
-
 /** As JSON; null for none. */
 function textOfContexts(contexts: OriginalBuild["contexts"]): string | null {
   const named = Object.entries(contexts).sort();
   return named.length === 0 ? null : JSON.stringify(Object.fromEntries(named));
 }
 
-function foldersIn(contexts: string | null): readonly string[] {
-  return Object.values(JSON.parse(contexts ?? "{}") as Record<string, string>);
+function namesOfFolders(contexts: string | null): string {
+  const folders = Object.values(JSON.parse(contexts ?? "{}") as Record<string, string>);
+  return folders.map((path) => posix.basename(path)).join("-");
 }
 
 /** The name of the argument that a column holds; null for another column. */
 function argumentOf(column: string): string | null {
   return column.startsWith("arg:") ? column.slice(4) : null;
-}
-
-function hasAccelerators({ accelerators }: BuildHardware): boolean {
-  return accelerators.some((each) => each !== null);
 }
 
 /** The axis that has the toolkits of all builds. */
@@ -152,7 +134,8 @@ function axesOf(
     name === "accel" ? `${gpuAxes[vendor].key}-${release}` : release;
   const accel = { name, cells: hardware.accelerators.map((each) => each && labelOf(each)) };
   const rows = { ...accel, cells: accel.cells.map((label) => label ?? "none") };
-  const own: readonly Column[] = hasAccelerators(hardware) ? [platform, rows] : [platform];
+  const hasAccelerators = accel.cells.some((label) => label !== null);
+  const own: readonly Column[] = hasAccelerators ? [platform, rows] : [platform];
   const isHardware = (factor: Factor) => factor.columns.every((each) => own.includes(each));
   const ofHardware = own.map((each) => factorOf([each])).filter(({ size }) => size > 1);
   const axes = own.map(hardwareAxis).reverse();
@@ -222,19 +205,14 @@ function freeAxis(
   const find = (pattern: RegExp) => shortest.find(({ name }) => pattern.test(name));
   const column =
     find(/^template$/) ?? find(/^target$/) ?? find(/^arg:.*_VERSION$/i) ?? find(/^arg:/) ?? factor.columns[0];
-  const argument = column?.name.startsWith("arg:") ? column.name.slice(4) : null;
+  const argument = argumentOf(column?.name ?? "");
   const wanted =
     { template: "backend", target: "flavor" }[column?.name ?? ""] ?? axisNameFor(argument ?? "variant");
   const used = before.map((axis) => axis.name);
   const name = freeName(wanted, used);
   const texts = (column?.cells ?? []).map((text, row) => {
     if (column?.name === "template") return shortName(text ?? "");
-    if (column?.name === "contexts")
-      return (
-        foldersIn(text)
-          .map((path) => posix.basename(path))
-          .join("-") || "none"
-      );
+    if (column?.name === "contexts") return namesOfFolders(text) || "none";
     const standard =
       argument === null ? null : dockerfileOf(builds[row]?.dockerfile ?? "").defaults.get(argument);
     return text || standard || "default";

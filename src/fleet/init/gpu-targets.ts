@@ -1,12 +1,14 @@
-/** Finds the GPU targets that a build names: in arguments, their defaults, ENV, and flags of compilers in RUN. Pure. */
+/** Finds the GPU targets that a build names: in arguments, their defaults, ENV, and flags of compilers in RUN; or that it has none. Pure. */
 
 import { parseAmdTarget } from "../../hardware/amd-target.ts";
 import { remember } from "../../io/collections.ts";
 import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
+import { readBaseToolkit } from "../dockerfile/base-toolkit.ts";
 import type { Instructions } from "../dockerfile/instructions.ts";
 import { StageVariables } from "../dockerfile/stage-variables.ts";
-import { globalArguments, readStages, stageOf, usedStages } from "../dockerfile/stages.ts";
+import { copiedFrom, readStages, stageOf, usedStages } from "../dockerfile/stages.ts";
 import type { OriginalBuild } from "./original-build.ts";
+import { toolOf } from "./reading.ts";
 
 interface TargetWords {
   /** The variables by which compilers get their targets. */
@@ -39,34 +41,28 @@ export function gpuArgument(vendor: GpuVendor): RegExp {
   return new RegExp(`^(?:${words[vendor].variables})$`, "i");
 }
 
-export interface NamedTargets {
-  /** As the build names them, for messages; null if no text does. */
-  readonly text: string | null;
-  /** As a matrix writes them; null if unknown. */
-  readonly targets: readonly string[] | null;
-}
-
 /**
  * The first of these that lists targets counts: the build's own arguments, defaults of the Dockerfile, its RUN, its ENV. Texts of one kind that
  * differ make the targets unknown, and so does a part of a text that is no target.
+ *
+ * @returns `text`: the targets as the build names them, for messages; null if no text does. `targets`: as a matrix writes them; null if unknown
  */
 export function namedTargets(
   build: OriginalBuild,
   { instructions, defaults }: { readonly instructions: Instructions; readonly defaults: Defaults },
   vendor: GpuVendor,
-): NamedTargets {
+): { readonly text: string | null; readonly targets: readonly string[] | null } {
   const name = gpuArgument(vendor);
   const ofNames = (pairs: Iterable<readonly [string, string | null]>) =>
     [...pairs].flatMap(([key, text]) => (name.test(key) && text ? [text] : []));
   const left = [...defaults].filter(([key]) => !Object.hasOwn(build.args, key));
   const written = textsIn(build, instructions, vendor);
   const kinds = [ofNames(Object.entries(build.args)), ofNames(left), written("RUN"), written("ENV")];
-  const read = kinds.flat().map((text) => ({ text, targets: targetsIn(text) }));
   const listing = kinds.find((texts) => texts.some((text) => targetsIn(text) !== null)) ?? [];
   const lists = new Set(listing.map((text) => targetsIn(text)?.join(" ") ?? null));
   const [only] = lists;
   if (lists.size === 1 && only != null) return { text: listing.join(", "), targets: only.split(" ") };
-  return { text: [...new Set(read.map(({ text }) => text))].join(", ") || null, targets: null };
+  return { text: [...new Set(kinds.flat())].join(", ") || null, targets: null };
 }
 
 /** The defaults of a Dockerfile's `ARG`s by name; null for an `ARG` without one. */
@@ -82,7 +78,6 @@ function textsIn(
   const given = { args, platform: platform ?? "linux/amd64" };
   const stages = readStages(dockerfile, given);
   const used = usedStages(dockerfile, stages, target);
-  const globals = globalArguments(dockerfile, given);
   const byStage = new Map<number, StageVariables>();
   const assigned = new RegExp(
     `(?<![A-Za-z0-9_])(?:-D)?(?:${words[vendor].variables})(?::\\w+)?=("[^"]*"|'[^']*'|(?:\\\\;|[^\\s"'&|)])+)`,
@@ -94,9 +89,7 @@ function textsIn(
     const variables = remember(
       byStage,
       index,
-      () =>
-        byStage.get(stages[index]?.above ?? -1)?.forChild() ??
-        new StageVariables(globals, given, dockerfile.escapeBy),
+      () => byStage.get(stages[index]?.above ?? -1)?.forChild() ?? new StageVariables(dockerfile, given),
     );
     variables.read(instruction);
     if (instruction.keyword !== "RUN" && instruction.keyword !== "ENV") return [];
@@ -133,13 +126,12 @@ export function targetsIn(text: string): readonly string[] | null {
   }
   if (found.length === 0) return null;
   const code = new Set(found);
-  const withPtx = [...code].flatMap((each) => {
+  return [...code].flatMap((each) => {
     const virtual = each.replace(/^sm_/, "compute_");
     if (each.startsWith("compute_")) return code.has(each.replace(/^compute_/, "sm_")) ? [] : [each];
     const name = each.replace(/^sm_(\d+)(\d)/, "$1.$2");
     return [each !== virtual && code.has(virtual) ? `${name}+ptx` : name];
   });
-  return withPtx;
 }
 
 /** `-arch=sm_80` is short for SASS and PTX of it (nvcc manual, "GPU Feature List"). */
@@ -163,4 +155,37 @@ function smOf(word: string): readonly string[] | null {
   const [, cmake, only] = /^(\d{2,3}[af]?)(?:-(real|virtual))?$/.exec(word) ?? [];
   if (cmake === undefined) return null;
   return [...(only === "virtual" ? [] : [`sm_${cmake}`]), ...(only === "real" ? [] : [`compute_${cmake}`])];
+}
+
+/** NVIDIA's images without nvcc. */
+const withoutCompiler = /^(?:docker\.io\/)?nvidia\/cuda:[\d.]+-(?:cudnn\d*-)?(?:base|runtime)(?:-|$)/;
+/** Docker's official images, of which none has CUDA. */
+const official = /^(?:docker\.io\/(?:library\/)?)?[a-z0-9-]+(?:[:@]|$)/;
+/** Packages and settings by which a step gets or steers a compiler of GPU code. */
+const compilers =
+  /nvcc|cuda-(?:toolkit|compiler|devel|\d)|cuda-[\w-]*-dev|\bcuda(?:toolkit)?-dev|cmake|(?:ARCH_LIST|CUDA_ARCH)|no-binary|no-build-isolation/i;
+
+/** True if none of the build's stages has the compiler of GPU code. What pip installs is compiled already, and `build` looks. */
+export function compilesNothing(
+  { args, target, platform }: OriginalBuild,
+  { instructions: dockerfile }: { readonly instructions: Instructions },
+): boolean {
+  const given = { args, platform: platform ?? "linux/amd64" };
+  const stages = readStages(dockerfile, given);
+  const used = usedStages(dockerfile, stages, target);
+  return dockerfile.instructions.every((instruction) => {
+    const index = stageOf(instruction, stages);
+    const stage = stages[index];
+    if (!used.has(index) || stage === undefined) return true;
+    const { keyword, text, documents } = instruction;
+    if (keyword === "FROM") {
+      if (stage.above >= 0) return true;
+      const base = stage.ref.ok ? stage.ref.value : null;
+      return base !== null && (withoutCompiler.test(base) || (official.test(base) && !readBaseToolkit(base)));
+    }
+    const tool = toolOf(instruction);
+    if (keyword === "RUN" && compilers.test(`${text}\n${documents}`)) return false;
+    if (tool !== null && tool !== "python") return false;
+    return copiedFrom(instruction).every((name) => !/cuda|nvidia|rocm/i.test(name));
+  });
 }

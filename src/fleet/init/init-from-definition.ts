@@ -56,7 +56,7 @@ export async function initFromDefinition(
   const path = join(folder, matrixFile);
   const attempts = new Map<readonly OriginalBuild[], Promise<Attempt>>();
   const attemptOf = (builds: readonly OriginalBuild[]) =>
-    remember(attempts, builds, () => bestAttempt(builds, { path, dockerfileOf, options }));
+    remember(attempts, builds, () => bestAttempt(builds, path, dockerfileOf, options));
   const compared = normal.builds.map((build) => ({ build, obstacle: obstacleOf(build, dockerfileOf) }));
   const possible = compared.flatMap(({ build, obstacle }) => (obstacle === null ? [build] : []));
   const found = await faultyBuilds(possible, attemptOf);
@@ -93,23 +93,17 @@ async function heedInterrupt(signal: AbortSignal | undefined): Promise<void> {
   signal?.throwIfAborted();
 }
 
-interface Attempt {
+interface Attempt extends Omit<InitFromDefinition, "written"> {
   readonly yaml: string;
-  readonly builds: readonly ComparedBuild[];
-  readonly problems: readonly Problem[];
-  readonly notes: readonly string[];
 }
 
 /** Prefers templates of the axes, unless the plain texts make more builds equal. */
 async function bestAttempt(
   builds: readonly OriginalBuild[],
-  given: {
-    readonly path: string;
-    readonly dockerfileOf: DockerfileOf;
-    readonly options: DefinitionOptions;
-  },
+  path: string,
+  dockerfileOf: DockerfileOf,
+  options: DefinitionOptions,
 ): Promise<Attempt> {
-  const { path, dockerfileOf, options } = given;
   await heedInterrupt(options.signal);
   const attempts = await Promise.all(
     [true, false].map(async (templates): Promise<Attempt> => {
@@ -145,10 +139,8 @@ async function faultyBuilds(
 
 /** Names the cells that are several builds. */
 function twinNotes(builds: readonly ComparedBuild[]): readonly string[] {
-  const byCell = groupBy(
-    builds.filter(({ equal }) => equal),
-    ({ cell }) => cell ?? "",
-  );
+  const equal = builds.filter((build) => build.equal);
+  const byCell = groupBy(equal, ({ cell }) => cell ?? "");
   return [...byCell].flatMap(([cell, own]) =>
     own.length < 2 ? [] : [`${own.map(({ name }) => name).join(" and ")} are one cell: ${cell}`],
   );
@@ -165,10 +157,8 @@ function obstacleOf(build: OriginalBuild, dockerfileOf: DockerfileOf): Differenc
 
 /** Names the settings that the user has to repeat. */
 function runNotes(builds: readonly OriginalBuild[]): readonly string[] {
-  const bySettings = groupBy(
-    builds.filter(({ ofRun }) => ofRun.length > 0),
-    ({ ofRun }) => ofRun.join(", "),
-  );
+  const withSettings = builds.filter(({ ofRun }) => ofRun.length > 0);
+  const bySettings = groupBy(withSettings, ({ ofRun }) => ofRun.join(", "));
   return [...bySettings].map(
     ([names, own]) =>
       `${names} of ${count(own.length, "build")}: no matrix has them, so give imgmatch build --secret, --ssh, --network or --no-cache where it needs them`,
@@ -193,7 +183,7 @@ async function comparison(
   path: string,
   builds: readonly OriginalBuild[],
   dockerfileOf: DockerfileOf,
-): Promise<{ readonly builds: readonly ComparedBuild[]; readonly problems: readonly Problem[] }> {
+): Promise<Pick<InitFromDefinition, "builds" | "problems">> {
   try {
     return { builds: await compareBuilds(yaml, path, builds, dockerfileOf), problems: [] };
   } catch (error) {

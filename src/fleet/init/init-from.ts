@@ -10,11 +10,10 @@ import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
 import { inputLimits } from "../../io/limits.ts";
 import { readExactText } from "../../io/files.ts";
 import { writeFileAtomic } from "../../io/write-file.ts";
-import { findCompiler, findPython } from "./vary-bases.ts";
 import { applyEdits, type Draft, draftOf, type Edit, editsOf } from "./draft.ts";
 import { type Assignments, readMakefiles } from "./makefiles.ts";
 import { matrixFile, refuseExisting } from "./new-fleet.ts";
-import { lowestMarches, proposeMarches } from "./propose-axes.ts";
+import { findCompiler, findPython, lowestMarches, proposeMarches } from "./propose-axes.ts";
 import { argumentsOf, readDockerfile, type Reading } from "./reading.ts";
 import { proposeCuda } from "./nvidia-dockerfile.ts";
 import { varyMarch } from "./vary-march.ts";
@@ -91,15 +90,7 @@ function refuseChanged(path: string, file: string, isSame: boolean): void {
 /** The GPU axes for a Dockerfile on a vendor's base. Those of ROCm are written by hand. */
 const proposals: Readonly<Record<GpuVendor, typeof proposeCuda>> = { nvidia: proposeCuda, amd: () => null };
 
-function propose(
-  reading: Reading,
-  draft: Draft,
-  hosts: readonly HostFacts[],
-  makefiles: Assignments,
-): {
-  readonly matrix: Pick<ProposedMatrix, "args" | "compiler" | "marches" | "gpus" | "pythons">;
-  readonly notes: readonly string[];
-} {
+function propose(reading: Reading, draft: Draft, hosts: readonly HostFacts[], makefiles: Assignments) {
   const compiler = findCompiler(reading);
   const { args: marchArgs, notes: ofMakefiles } = varyMarch(reading, draft, makefiles);
   const notes = [...ofMakefiles];

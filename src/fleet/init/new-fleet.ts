@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import { type Problem, throwProblems, usageError } from "../../errors.ts";
+import { throwProblems, usageError } from "../../errors.ts";
 import { parseImageReference } from "../../oci/reference.ts";
 
 export const matrixFile = "matrix.yaml";
@@ -21,18 +21,9 @@ export function checkImageName(name: string, registry: string): void {
 
 /** Throws `FILE_EXISTS` for every existing file. */
 export function refuseExisting(folder: string, paths: readonly string[]): void {
-  throwProblems(
-    paths
-      .filter((path) => existsSync(join(folder, path)))
-      .map(
-        (path): Problem => ({
-          code: "FILE_EXISTS",
-          message: "is there already",
-          fix: "move it away, or run init elsewhere",
-          at: { file: path },
-        }),
-      ),
-  );
+  const fault = { message: "is there already", fix: "move it away, or run init elsewhere" };
+  const existing = paths.filter((path) => existsSync(join(folder, path)));
+  throwProblems(existing.map((file) => ({ code: "FILE_EXISTS", ...fault, at: { file } })));
 }
 
 /** The folder's name, changed to fit an image. */

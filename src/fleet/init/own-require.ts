@@ -2,7 +2,7 @@
 
 import { assignmentsIn, type Instructions, unquoted } from "../dockerfile/instructions.ts";
 import { StageVariables } from "../dockerfile/stage-variables.ts";
-import { globalArguments, readStages, stageOf } from "../dockerfile/stages.ts";
+import { readStages, stageOf } from "../dockerfile/stages.ts";
 import type { OriginalBuild } from "./original-build.ts";
 
 /** The last one in the stages of the image, from its base on; null if none sets it. */
@@ -18,8 +18,7 @@ export function ownRequire(
   const chain: number[] = [];
   for (let at = wanted < 0 ? stages.length - 1 : wanted; at >= 0; at = stages[at]?.above ?? -1)
     chain.unshift(at);
-  const globals = globalArguments(dockerfile, given);
-  let variables = new StageVariables(globals, given, dockerfile.escapeBy);
+  let variables = new StageVariables(dockerfile, given);
   let found: string | null = null;
   for (const index of chain) {
     for (const instruction of dockerfile.instructions) {

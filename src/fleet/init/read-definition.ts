@@ -10,8 +10,8 @@ import { fieldsOf } from "../../io/json.ts";
 import { inputLimits } from "../../io/limits.ts";
 import { findProgram, runProgram } from "../../io/run-program.ts";
 import type { Environment } from "../../io/world.ts";
-import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import { parseYamlSource } from "../../io/yaml/yaml-source.ts";
+import { textsIn } from "../matrix/unsafe-text.ts";
 import { sortContexts, sortSettings } from "./build-settings.ts";
 import type { Definition, OriginalBuild } from "./original-build.ts";
 import { type RowsOptions, readRows } from "./read-rows.ts";
@@ -79,23 +79,11 @@ async function readYaml(file: string, folder: string): Promise<unknown> {
   if (source.data === null && /^services\s*:/m.test(text)) return null;
   if (source.data === null) throwProblems(problems);
   const { jobs, runs } = fieldsOf(source.data);
+  const found = [...textsIn(jobs ?? runs, [jobs === undefined ? "runs" : "jobs"])];
   throwProblems(
-    textsIn(jobs ?? runs, [jobs === undefined ? "runs" : "jobs"]).flatMap(({ path, text: own }) =>
-      brokenIn(own, source.placeOf(path), text),
-    ),
+    found.flatMap(({ path, text: own, isKey }) => (isKey ? [] : brokenIn(own, source.placeOf(path), text))),
   );
   return source.data ?? {};
-}
-
-interface TextAt {
-  readonly path: YamlPath;
-  readonly text: string;
-}
-
-function textsIn(value: unknown, path: YamlPath): readonly TextAt[] {
-  if (typeof value === "string") return [{ path, text: value }];
-  if (Array.isArray(value)) return value.flatMap((each, index) => textsIn(each, [...path, index]));
-  return Object.entries(fieldsOf(value)).flatMap(([key, each]) => textsIn(each, [...path, key]));
 }
 
 /** @param whole the file, in which a block of lines begins at `from` */
@@ -112,12 +100,8 @@ function brokenIn(text: string, from: Place, whole: string): readonly Problem[] 
   });
 }
 
-interface ReadBakeOptions {
-  /** The folder of the files and their contexts. */
-  readonly folder: string;
-  /** May set variables of the files. */
-  readonly env: Environment;
-  readonly signal: AbortSignal | undefined;
+/** `folder` has the files and their contexts. `env` may set variables of the files. */
+interface ReadBakeOptions extends Omit<ReadOptions, "rows"> {
   /** Default: the group `default`. */
   readonly targets?: readonly string[];
   /** As bake's `--set`. */

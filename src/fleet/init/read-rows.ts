@@ -39,23 +39,20 @@ export async function readRows(file: string, folder: string, options: RowsOption
   if (written.source.data === null) throwProblems(written.problems);
   const rows = listAt(written.source.data, options.key);
   checkCount(file, rows?.length ?? 0);
-  const listed = {
-    rows,
-    values: listAt(parseYamlSource(text, file, workflowYaml).source.data, options.key),
-  };
-  if (listed.rows === null || !listed.rows.every(isRecord))
+  const values = listAt(parseYamlSource(text, file, workflowYaml).source.data, options.key);
+  if (rows === null || !rows.every(isRecord))
     throw usageError(
       `${file} has no list of rows at ${options.key}`,
       "name the key of a list whose items are mappings, as --rows images.include; for a file that is the list itself, --rows .",
     );
   const keyOf = mapping(options.map);
   const lacking = new Map<string, number>();
-  const builds = listed.rows.flatMap((row, index) => rowBuilds(row, listed.values?.[index], keyOf, lacking));
+  const builds = rows.flatMap((row, index) => rowBuilds(row, values?.[index], keyOf, lacking));
   const notes = [...lacking].map(
-    ([name, rows]) =>
-      `${count(rows, "row")} without ${keyOf.get(name)}: init gives those builds no argument ${name}`,
+    ([name, without]) =>
+      `${count(without, "row")} without ${keyOf.get(name)}: init gives those builds no argument ${name}`,
   );
-  return { builds: withOwnNames(builds), notes: [...notes, ...unreadKeys(listed.rows, keyOf)] };
+  return { builds: withOwnNames(builds), notes: [...notes, ...unreadKeys(rows, keyOf)] };
 }
 
 function listAt(data: unknown, key: string): readonly unknown[] | null {

@@ -1,7 +1,7 @@
 /** Reads the builds of a GitHub workflow, job by job, and of the workflows of the repository that its jobs call. */
 
 import { usageError } from "../../errors.ts";
-import { fieldsOf } from "../../io/json.ts";
+import { fieldsOf, isRecord } from "../../io/json.ts";
 import { inputLimits } from "../../io/limits.ts";
 import { withoutAssigned } from "./build-commands.ts";
 import type { Definition, OriginalBuild } from "./original-build.ts";
@@ -134,8 +134,7 @@ async function calledBuilds(
 /** No `runner` for what a run alone knows, and for a group of runners, which no label stands for. */
 export function runnerOf(runsOn: unknown, contexts: Contexts): Omit<Job, "name"> {
   const value = settled(runsOn, contexts);
-  const isGroup = typeof value === "object" && value !== null && !Array.isArray(value);
-  const { group, labels = [] } = isGroup ? fieldsOf(value) : { group: undefined, labels: value };
+  const { group, labels = [] } = isRecord(value) ? value : { group: undefined, labels: value };
   const all = listOf(Array.isArray(labels) ? labels : [labels ?? ""]).map((each) =>
     typeof each === "symbol"
       ? { known: "", written: each.description }

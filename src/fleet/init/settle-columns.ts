@@ -8,7 +8,7 @@ import { type Column, type Combination, decidingAxes, type Factor, grouped } fro
 export interface DerivedMatrix extends Settings {
   readonly axes: Readonly<Record<string, readonly AxisValue[]>>;
   readonly values: Readonly<Record<string, readonly Case[]>>;
-  readonly exclude: readonly Exclusion[];
+  readonly exclude: readonly Combination[];
 }
 
 /** Settings of the matrix, of a value, or of a case. */
@@ -23,7 +23,6 @@ interface Settings {
 
 type AxisValue = string | readonly string[] | (Settings & Readonly<Record<string, unknown>>);
 type Case = Settings & { readonly when?: Combination; readonly value?: string };
-type Exclusion = Readonly<Record<string, string | readonly string[]>>;
 
 export interface Axis {
   readonly name: string;
@@ -112,11 +111,9 @@ export function settleColumns(
 
 /** The axes that decide a column; none for a column with one text. */
 function decidingOf(axes: readonly Axis[], column: Column): readonly Axis[] {
-  const factors = decidingAxes(
-    axes.map(({ factor }) => factor),
-    column,
-  );
-  return axes.filter(({ factor }) => factors.includes(factor));
+  const factors = axes.map(({ factor }) => factor);
+  const deciding = decidingAxes(factors, column);
+  return axes.filter(({ factor }) => deciding.includes(factor));
 }
 
 function bringing(axis: Axis, column: Column, before: readonly Settings[] | undefined): readonly Settings[] {
@@ -205,7 +202,7 @@ function keyOf(axis: string): string {
 }
 
 /** Excludes pairs of values that never occur together, then the other missing combinations. */
-function exclusions(axes: readonly Axis[]): readonly Exclusion[] {
+function exclusions(axes: readonly Axis[]): readonly Combination[] {
   const rows = axes[0]?.factor.classes ?? [];
   const all = rows.map((_, row) => axes.map((axis) => labelAt(axis, row)));
   const exists = new Set(all.map((row) => JSON.stringify(row)));

@@ -132,15 +132,13 @@ function templateFor({ name, value }: DeclaredArgument): string | null {
   }
   const isFlags = /^((C|CXX|CPP)FLAGS|(OPT|MARCH|ARCH|CPU|EXTRA_?C(XX)?)_?FLAGS)$/i.test(name);
   if (isFlags || /^(CC|CXX)$/.test(name)) {
-    const before = text.replace(marchOption, "").replace(/\s+/g, " ").trim() || compilerOf(name);
+    const before = text.replace(marchOption, "").replace(/\s+/g, " ").trim() || compilers[name];
     return [before, flags].filter(Boolean).join(" ");
   }
   return null;
 }
 
-function compilerOf(name: string): string {
-  return name === "CC" ? "gcc" : name === "CXX" ? "g++" : "";
-}
+const compilers: Readonly<Record<string, string>> = { CC: "gcc", CXX: "g++" };
 
 /** Replaces `-march` options; null if there are none. */
 function varyLiterals(stage: readonly StagedInstruction[], draft: Draft): ArgumentTemplates | null {

@@ -72,7 +72,8 @@ export function argumentsIn(
     const known = textWith(line, contexts);
     if (known !== undefined) return known.split("\n").flatMap(pairsIn);
     const [[name, value] = [null, line]] = pairsIn(line);
-    if (name !== null && isOfWorkflow(value)) ofWorkflow.push([name, value]);
+    const isOfWorkflow = !value.replace(ofEachRun, "").includes("${{");
+    if (name !== null && isOfWorkflow) ofWorkflow.push([name, value]);
     else left.push(notKnown(name === null ? "build-args" : `args.${name}`, value));
     return [];
   });
@@ -82,10 +83,6 @@ export function argumentsIn(
 /** Values that are the same in all jobs of a run (docs.github.com, "Contexts reference" and "Default environment variables"). */
 const ofEachRun =
   /\$\{\{\s*(?:github\.|env\.GITHUB_)(?:sha|ref|ref_name|ref_type|head_ref|base_ref|run_id|run_number|run_attempt|actor|triggering_actor|repository|repository_owner|event_name|server_url|workflow|workflow_sha)\s*\}\}/gi;
-
-function isOfWorkflow(value: string): boolean {
-  return !value.replace(ofEachRun, "").includes("${{");
-}
 
 /** One, or none in a line of another form. */
 function pairsIn(line: string): readonly (readonly [name: string, value: string])[] {

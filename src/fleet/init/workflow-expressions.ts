@@ -42,7 +42,9 @@ export function settled(value: unknown, contexts: Contexts): unknown {
   if (typeof value !== "string") return value;
   const whole = /^\s*\$\{\{((?:'[^']*'|(?!\}\})[^'])*)\}\}\s*$/s.exec(value)?.[1];
   if (whole === undefined) return textWith(value, contexts) ?? unknownValue(value);
-  const found = evaluated(() => plainOf(evaluate(whole, contexts)));
+  const found = evaluated((): unknown =>
+    JSON.parse(JSON.stringify(evaluate(whole, contexts), data.replacer)),
+  );
   return found.value === undefined ? unknownValue(value) : found.value;
 }
 
@@ -109,7 +111,10 @@ function evaluate(text: string, { matrix, env, inputs }: Contexts): data.Express
   const known = { matrix: dataOf(matrix), env: dictionary(env), ...(inputs && { inputs: dataOf(inputs) }) };
   const evaluator: Evaluator = Object.assign(new Evaluator(parsed(text), dictionary(known), ofRunByName), {
     visitLogical: (logical: Logical) => chained(logical, (each) => each.accept(evaluator)),
-    visitUnary: ({ expr }: Unary) => negated(() => expr.accept(evaluator)),
+    visitUnary: ({ expr }: Unary) => {
+      const { holds } = evaluated(() => expr.accept(evaluator), truthy);
+      return holds === null ? unknown() : new data.BooleanData(!holds);
+    },
   });
   return evaluator.evaluate();
 }
@@ -133,11 +138,6 @@ function chained(
   if (mayBeDecided) throw new Unknown(null);
   if (last.value === undefined) throw new Unknown(last.holds);
   return last.value;
-}
-
-function negated(read: () => data.ExpressionData): data.ExpressionData {
-  const { holds } = evaluated(read, truthy);
-  return holds === null ? unknown() : new data.BooleanData(!holds);
 }
 
 /** A dictionary in which a missing name is unknown, and not null. */
@@ -176,9 +176,7 @@ const unknownData = {
   number: unknown,
 } as unknown as data.ExpressionData;
 
-function plainOf(value: data.ExpressionData): unknown {
-  return JSON.parse(JSON.stringify(value, data.replacer));
-}
+const ofSyntax = [ErrorType.ErrorUnexpectedSymbol, ErrorType.ErrorUnexpectedEndOfExpression];
 
 /** Expressions in a text that are no expressions by their syntax, for GitHub too, each with the reason. */
 export function brokenExpressions(
@@ -191,11 +189,7 @@ export function brokenExpressions(
     } catch (error) {
       // The lexer's errors have no type. An unknown name or function may be one of a later GitHub.
       const type = "typ" in Object(error) ? (error as { readonly typ: ErrorType }).typ : null;
-      const isSyntax =
-        type === null ||
-        type === ErrorType.ErrorUnexpectedSymbol ||
-        type === ErrorType.ErrorUnexpectedEndOfExpression;
-      return isSyntax ? [{ written, why: faultOf(error) }] : [];
+      return type === null || ofSyntax.includes(type) ? [{ written, why: faultOf(error) }] : [];
     }
   });
 }

@@ -17,11 +17,10 @@ export function parseBases(input: BaseInput): Bases {
 
 /** The mistakes in the base images at a path. A template is checked where it is rendered. */
 export function baseProblems(input: BaseInput | undefined, source: YamlSource, path: YamlPath): Problem[] {
-  if (input === undefined) return [];
+  if (input === undefined || isParent(input)) return [];
   const problemsOf = (base: string | ParentInput, at: YamlPath) =>
     typeof base !== "string" || base.includes("{{") ? [] : referenceProblems(base, source.placeOf(at));
   if (typeof input === "string") return problemsOf(input, path);
-  if (isParent(input)) return [];
   const stages = Object.entries(input);
   if (stages.length > 0) return stages.flatMap(([stage, base]) => problemsOf(base, [...path, stage]));
   const fix = "write base: debian:bookworm-slim, or one reference per stage";

@@ -6,12 +6,12 @@ import { type GpuVendor, gpuVendors, vendorNames } from "../../lock/requirement.
 import { gpuAxes } from "./gpu-axes.ts";
 import type { Case, ComputeValue } from "./matrix.ts";
 import { type Parsed, refused, valueProblem } from "./matrix-problems.ts";
-import type { ComputeInput } from "./value-schemas.ts";
+import type { ValueInput } from "./value-schemas.ts";
 import { broughtBy, listOf, parseMatch } from "./settings.ts";
 
 /** @param below the place of a path inside the entry */
 export function parseComputeValue(
-  input: ComputeInput,
+  input: ValueInput<"compute">,
   at: Place,
   below: (path: YamlPath) => Place = () => at,
 ): Parsed<ComputeValue> {
@@ -84,8 +84,7 @@ function parseTargets(value: string | readonly string[], at: Place): Parsed<Comp
   const [one] = found;
   if (problems.length > 0 || one === undefined) return { problems };
   const { vendor, targets } = one;
-  const label = texts.join("+");
-  return { value: { kind: "compute", label, ...{ at, settings: {}, data: {} }, vendor, targets, cases: [] } };
+  return { value: { ...withoutCode(vendor, at), label: texts.join("+"), targets } };
 }
 
 /** The targets of a vendor among the texts. */

@@ -47,14 +47,9 @@ function problemsOf(name: string, value: string): Problem[] {
     return [{ ...secretInHistory(`the build argument ${name} is ${secret}`), at: placeOf(name) }];
   const unsafe = unsafeIn(value);
   if (unsafe === null) return [];
-  return [
-    {
-      code: "MATRIX_VALUE_UNSAFE",
-      message: `its value contains ${JSON.stringify(unsafe)}, which can break out of a Dockerfile instruction`,
-      fix: "remove it, and write this text into the Dockerfile or a file of the build context",
-      at: placeOf(name),
-    },
-  ];
+  const message = `its value contains ${JSON.stringify(unsafe)}, which can break out of a Dockerfile instruction`;
+  const fix = "remove it, and write this text into the Dockerfile or a file of the build context";
+  return [{ code: "MATRIX_VALUE_UNSAFE", message, fix, at: placeOf(name) }];
 }
 
 function badName(name: string, what: string, fix: string): Problem {

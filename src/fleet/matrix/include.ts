@@ -21,16 +21,16 @@ export function parseIncludes(
   source: YamlSource,
   problems: Problem[],
 ): Inclusion[] {
+  const names = axes.map(({ name }) => name);
   const listed = (input.include ?? []).flatMap((written, index) => {
     const entries = entriesOf(written, axes);
     const at = source.placeOf(["include", index]);
     const message = `no values of the axes match include ${JSON.stringify(written)}`;
     const fix = "correct its values, or write a new value alone";
     if (entries.length === 0) problems.push({ code: "MATRIX_INCLUDE_INVALID", message, fix, at });
-    return entries.map((entry) => ({ entry, index }));
+    return entries.map((entry) => ({ entry, index, at }));
   });
-  return listed.map(({ entry, index }) => {
-    const at = source.placeOf(["include", index]);
+  return listed.map(({ entry, index, at }) => {
     const values: Record<string, AxisValue> = {};
     const report = (message: string, fix: string, key?: string) =>
       problems.push({
@@ -39,14 +39,9 @@ export function parseIncludes(
         fix,
         at: key === undefined ? at : source.placeOfKey(["include", index, key]),
       });
-    const names = axes.map(({ name }) => name);
-    for (const name of Object.keys(entry)) {
-      if (names.includes(name)) continue;
-      report(
-        `include names an unknown axis ${JSON.stringify(name)}`,
-        `the axes are ${names.join(", ")}`,
-        name,
-      );
+    for (const name of Object.keys(entry).filter((each) => !names.includes(each))) {
+      const message = `include names an unknown axis ${JSON.stringify(name)}`;
+      report(message, `the axes are ${names.join(", ")}`, name);
     }
     const hasCompute = axes.some(({ kind }) => kind === "compute");
     let accel: AccelValue | null = null;
@@ -105,7 +100,8 @@ function entriesOf(entry: Entry, axes: readonly Axis[]): readonly Entry[] {
     if (Array.isArray(given)) return axis.kind !== "compute";
     return typeof given === "object" || (String(given).includes("*") && labelled(axis, given) === undefined);
   };
-  const rules = Object.entries(parseMatch(Object.fromEntries(names.filter(isRule).map(inputOf(entry)))));
+  const written = names.filter(isRule).map((name) => [name, entry[name] as PatternInput]);
+  const rules = Object.entries(parseMatch(Object.fromEntries(written)));
   if (rules.length === 0) return [entry];
   const ownValues = Object.fromEntries(Object.entries(entry).filter(([name]) => !isRule(name)));
   const own = axes.flatMap((axis) => {
@@ -116,28 +112,22 @@ function entriesOf(entry: Entry, axes: readonly Axis[]): readonly Entry[] {
   for (const axis of axes) {
     const match = Object.fromEntries(rules.filter(([name]) => splitKey(name)[0] === axis.name));
     if (Object.keys(match).length === 0) continue;
+    const { name } = axis;
     const fitting = axis.values.filter((value) =>
-      meets(
-        { axes: { [axis.name]: value.label }, platform: value.label, values: { [axis.name]: value } },
-        match,
-      ),
+      meets({ axes: { [name]: value.label }, platform: value.label, values: { [name]: value } }, match),
     );
     chosen = chosen.flatMap((values) => {
       const accel = Object.values(values).find((value) => value.kind === "accel");
       if (axis.kind === "compute" && accel !== undefined && vendorOf(accel) === null) return [values];
       return fitting
         .filter((value) => isBeside(value, values, accel))
-        .map((value) => ({ ...values, [axis.name]: value }));
+        .map((value) => ({ ...values, [name]: value }));
     });
   }
   return chosen.map((values) => ({
     ...ownValues,
     ...Object.fromEntries(Object.entries(values).map(([name, { label }]) => [name, label])),
   }));
-}
-
-function inputOf(entry: Entry): (name: string) => readonly [string, PatternInput] {
-  return (name) => [name, entry[name] as PatternInput];
 }
 
 function labelled(axis: Axis, given: unknown): AxisValue | undefined {

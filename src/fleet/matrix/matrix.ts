@@ -38,6 +38,7 @@ export interface Matrix {
   /** Labels of the CI machine that builds. */
   readonly runner: Located<readonly string[]> | null;
   readonly timeoutMinutes: Located<number> | null;
+  /** True: a CI job makes room on its disk first. */
   readonly freeDisk: Located<boolean> | null;
   /** Extra labels of every image. */
   readonly labels: Readonly<Record<string, string>>;
@@ -141,22 +142,17 @@ export interface Value {
 
 export type Data = Readonly<Record<string, string | readonly string[]>>;
 
+/** Settings of the matrix that a value may bring too. */
+export type SettingName =
+  | ("template" | "target" | "context" | "contexts" | "base")
+  | ("runner" | "timeoutMinutes" | "freeDisk");
+
 /** Settings that a value brings for its cells in place of the matrix's own. Texts and arguments are templates. */
-export interface Settings {
-  readonly template?: Located<string>;
-  readonly target?: Located<string>;
-  readonly context?: Located<string>;
-  readonly contexts?: Located<Readonly<Record<string, string>>>;
+export interface Settings extends Readonly<{ [Name in SettingName]?: NonNullable<Matrix[Name]> }> {
   /** The repository of the images, in place of the matrix's `registry/name`. */
   readonly repository?: Located<string>;
-  readonly base?: Located<Bases>;
   /** Added to the matrix's. */
   readonly args?: Readonly<Record<string, Located<string>>>;
-  /** Labels of the CI machine. */
-  readonly runner?: Located<readonly string[]>;
-  readonly timeoutMinutes?: Located<number>;
-  /** True: a CI job makes room on its disk first. */
-  readonly freeDisk?: Located<boolean>;
 }
 
 /** A value of the axis `cuda` or `accel`: a vendor's toolkit, or another accelerator; both are null in the CPU-only row. */

@@ -1,6 +1,7 @@
 /** Compares cells and values of axes with the patterns of `exclude`, `include`, `when` and `--only`. */
 
 import { readPlatform } from "../../hardware/march-platforms.ts";
+import { remember } from "../../io/collections.ts";
 import { matchesGlob } from "../../io/glob.ts";
 import type { AxisPatterns, AxisValue } from "./matrix.ts";
 import { listOf, splitKey } from "./settings.ts";
@@ -46,11 +47,9 @@ function namesOn(cell: Matchable, name: string): readonly string[] {
 const otherNamesOfValues = new WeakMap<AxisValue, readonly string[]>();
 
 function otherNamesOf(value: AxisValue): readonly string[] {
-  const known = otherNamesOfValues.get(value);
-  if (known !== undefined) return known;
-  const names = otherNames(value).filter((name) => value.labelsOfAxis?.has(name) !== true);
-  otherNamesOfValues.set(value, names);
-  return names;
+  return remember(otherNamesOfValues, value, () =>
+    otherNames(value).filter((name) => value.labelsOfAxis?.has(name) !== true),
+  );
 }
 
 /**

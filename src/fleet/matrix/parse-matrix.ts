@@ -21,7 +21,7 @@ import { type MatrixInput, matrixSchema, type VersionInput } from "./matrix-sche
 import { baseProblems, findParents } from "./base-images.ts";
 import { parseAxes, wellFormedAxes } from "./parse-axes.ts";
 import { schemaProblems } from "./schema-problems.ts";
-import { secretProblems } from "./secret-names.ts";
+import { argumentProblems, formProblems } from "./secret-names.ts";
 import { allValues, none, parseCompiler } from "./values.ts";
 import {
   broughtBy,
@@ -66,7 +66,7 @@ export function parseMatrix(text: string, file: string): Matrix {
   checkPreferences(input, { axes, include }, source, problems);
   checkReferences(input, source, problems);
   checkLabels(input, source, problems);
-  problems.push(...secretProblems(input.args, source));
+  problems.push(...argumentProblems(input.args, source, []), ...formProblems(source));
   const version = parseVersion(input.version, source, problems);
   throwProblems(inOrder(problems));
   const located = (value: string, key: string) => ({ value, at: source.placeOf([key]) });

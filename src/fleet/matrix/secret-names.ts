@@ -1,7 +1,8 @@
 /** Finds secrets in a matrix: its texts end in an image's history or labels, where everybody who can pull the image reads them. */
 
-import type { Place, Problem } from "../../errors.ts";
+import type { Problem } from "../../errors.ts";
 import { textsIn } from "./unsafe-text.ts";
+import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
 
 const secretName =
@@ -37,9 +38,8 @@ const secretValues: readonly (readonly [RegExp, string])[] = [
 /** The kind of secret that a build argument looks like; null for none, and for an empty value. */
 export function secretIn(name: string, value: string): string | null {
   if (value === "") return null;
-  const found = secretForm(value);
-  if (found !== null) return found;
-  return secretName.test(name) && !publicName.test(name) ? `a secret by its name` : null;
+  const isNamed = secretName.test(name) && !publicName.test(name);
+  return secretForm(value) ?? (isNamed ? "a secret by its name" : null);
 }
 
 /** The kind of secret that a text looks like, whatever its name; null for none. */
@@ -57,17 +57,10 @@ export function secretInHistory(what: string, remove = ""): Problem {
 }
 
 /**
- * Reports arguments that look like secrets, and labels, `source` and values of axes that have a secret's form. No message shows the
- * value, as other people read the logs that reports end in.
+ * Reports labels, `source` and values of axes that have a secret's form. No message shows the value, as other people read the logs that
+ * reports end in.
  */
-export function secretProblems(
-  args: Readonly<Record<string, string>> | undefined,
-  source: Pick<YamlSource, "placeOfKey" | "placeOf" | "data">,
-): Problem[] {
-  return [...argumentProblems(args, (name) => source.placeOfKey(["args", name])), ...formProblems(source)];
-}
-
-function formProblems({ data, placeOf }: Pick<YamlSource, "placeOf" | "data">): Problem[] {
+export function formProblems({ data, placeOf }: Pick<YamlSource, "placeOf" | "data">): Problem[] {
   return [...textsIn(data)].flatMap(({ text, path, isKey }): Problem[] => {
     const what = isKey || path.at(-2) === "args" ? null : secretForm(text);
     if (what === null) return [];
@@ -83,14 +76,16 @@ function formProblems({ data, placeOf }: Pick<YamlSource, "placeOf" | "data">): 
   });
 }
 
+/** Reports arguments that look like secrets. @param path of the mapping that has the arguments as `args` */
 export function argumentProblems(
   args: Readonly<Record<string, string>> | undefined,
-  placeOfKey: (name: string) => Place,
+  source: Pick<YamlSource, "placeOfKey">,
+  path: YamlPath,
 ): Problem[] {
   return Object.entries(args ?? {}).flatMap(([name, value]): Problem[] => {
     const what = secretIn(name, value);
     if (what === null) return [];
-    const { text: _, ...at } = placeOfKey(name);
+    const { text: _, ...at } = source.placeOfKey([...path, "args", name]);
     return [{ ...secretInHistory(`the build argument ${name} is ${what}`, "remove it, and "), at }];
   });
 }

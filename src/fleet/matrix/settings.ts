@@ -11,10 +11,12 @@ import { baseProblems, parseBases } from "./base-images.ts";
 import { argumentProblems } from "./secret-names.ts";
 import { mistake } from "./matrix-problems.ts";
 
-type Brought = Pick<Value, "at" | "settings" | "data">;
-
 /** The settings and texts of a value. A value that is a text has none. */
-export function broughtBy(entry: object | string, kind: ValueKind, at: Place): Brought {
+export function broughtBy(
+  entry: object | string,
+  kind: ValueKind,
+  at: Place,
+): Pick<Value, "at" | "settings" | "data"> {
   if (typeof entry === "string" || Array.isArray(entry)) return { at, settings: {}, data: {} };
   return { at, settings: parseSettings(entry, () => at), data: ownTexts(entry, kind) };
 }
@@ -96,7 +98,7 @@ export function broughtProblems(
   const { base, args } = entry as SettingsInput;
   return [
     ...baseProblems(base, source, [...path, "base"]),
-    ...argumentProblems(args, (name) => source.placeOfKey([...path, "args", name])),
+    ...argumentProblems(args, source, path),
     ...Object.keys(ownTexts(entry, kind)).flatMap((key) =>
       ownKeyProblems(key, kind, source.placeOfKey([...path, key])),
     ),

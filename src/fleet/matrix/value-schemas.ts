@@ -241,12 +241,8 @@ export function kindOfAxis(name: string): ValueKind {
   return Object.hasOwn(valueShapes, name) ? (name as ValueKind) : "free";
 }
 
-export type CudaInput = z.infer<typeof cudaValue>;
-export type AccelInput = z.infer<typeof accelValue>;
-export type ComputeInput = z.infer<typeof computeValue>;
-export type PlatformInput = z.infer<typeof platformValue>;
-export type MarchInput = z.infer<typeof marchValue>;
-export type FreeInput = z.infer<typeof freeValue>;
+/** A value as the matrix has it. */
+export type ValueInput<Kind extends ValueKind> = z.infer<(typeof valueShapes)[Kind]["schema"]>;
 export type PatternInput = z.infer<typeof pattern>;
 export type DriverInput = z.infer<typeof driver>;
 /** Keys that not every toolkit has. */

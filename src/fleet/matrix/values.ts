@@ -19,15 +19,7 @@ import type {
   PlatformValue,
 } from "./matrix.ts";
 import { type Parsed, refused, valueProblem } from "./matrix-problems.ts";
-import {
-  type AccelInput,
-  type CudaInput,
-  type FreeInput,
-  kindOfAxis,
-  type MarchInput,
-  type PlatformInput,
-  type ToolkitInput,
-} from "./value-schemas.ts";
+import { kindOfAxis, type ToolkitInput, type ValueInput } from "./value-schemas.ts";
 import { broughtBy, broughtProblems } from "./settings.ts";
 
 /** The CPU-only row in the names of PyTorch's wheels. */
@@ -40,7 +32,7 @@ function isCpuRow(text: string): boolean {
   return text === none || text === cpu;
 }
 
-export function parseCudaValue(input: CudaInput, at: Place): Parsed<AccelValue> {
+export function parseCudaValue(input: ValueInput<"cuda">, at: Place): Parsed<AccelValue> {
   const entry = typeof input === "string" ? { toolkit: input } : input;
   const { toolkit } = entry;
   const chosen = isCpuRow(toolkit) ? cpuRow : { vendor: "nvidia" as const, text: toolkit, label: toolkit };
@@ -53,8 +45,8 @@ function vendorOfKey(key: string): GpuVendor | undefined {
 }
 
 /** `{ cuda: "12.8.1" }`, `{ rocm: "7.2" }`; a text is short for `{ accel: none }` or `{ accel: vulkan }`. */
-export function parseAccelValue(input: AccelInput, at: Place): Parsed<AccelValue> {
-  const entry: Exclude<AccelInput, string> = typeof input === "string" ? { accel: input } : input;
+export function parseAccelValue(input: ValueInput<"accel">, at: Place): Parsed<AccelValue> {
+  const entry: Exclude<ValueInput<"accel">, string> = typeof input === "string" ? { accel: input } : input;
   const keys = gpuVendors.map((vendor) => gpuAxes[vendor].key);
   const chosen = [...keys, "accel" as const].flatMap((key) => {
     const text = entry[key];
@@ -105,7 +97,7 @@ function whyNoAccelerator(word: string): string | null {
   return /^[a-z][a-z0-9_.-]*$/.test(word) ? null : "name it in lower-case letters and digits, such as vulkan";
 }
 
-type AccelEntry = Pick<Exclude<CudaInput, string>, "label" | "platforms" | "compiler" | "cpuFloor"> &
+type AccelEntry = Pick<Exclude<ValueInput<"cuda">, string>, "label" | "platforms" | "compiler" | "cpuFloor"> &
   ToolkitInput;
 
 /** `text`: the version of the vendor's toolkit; without a vendor none, or an accelerator that imgmatch does not judge. */
@@ -187,7 +179,7 @@ export function allValues({
   return [...product, ...include.flatMap(({ values }) => Object.entries(values))];
 }
 
-function parsePlatformValue(input: PlatformInput, at: Place): Parsed<PlatformValue> {
+function parsePlatformValue(input: ValueInput<"platform">, at: Place): Parsed<PlatformValue> {
   const text = typeof input === "string" ? input : input.platform;
   const label = readPlatform(text);
   if (label !== null) return { value: { kind: "platform", label, ...broughtBy(input, "platform", at) } };
@@ -199,7 +191,7 @@ function unknownPlatform(text: string, at: Place): Problem {
   return valueProblem(`unknown platform ${JSON.stringify(text)}`, fix, at);
 }
 
-export function parseMarchValue(input: MarchInput, at: Place): Parsed<MarchValue> {
+export function parseMarchValue(input: ValueInput<"march">, at: Place): Parsed<MarchValue> {
   const entry = typeof input === "string" ? { march: input } : input;
   const without = entry.without ?? [];
   const march = findMarch(entry.march);
@@ -213,7 +205,7 @@ export function parseMarchValue(input: MarchInput, at: Place): Parsed<MarchValue
   return { value: { kind: "march", label, ...broughtBy(entry, "march", at), march, without } };
 }
 
-function parseFreeValue(input: FreeInput, at: Place): Parsed<FreeValue> {
+function parseFreeValue(input: ValueInput<"free">, at: Place): Parsed<FreeValue> {
   const { value, label = value } = typeof input === "string" ? { value: input } : input;
   return { value: { kind: "free", label, ...broughtBy(input, "free", at), value } };
 }

@@ -63,7 +63,7 @@ export function compileDockerfiles(
     for (const check of checksOf(folderOf(cell)))
       for (const each of own.instructions) problems.push(...check(each, path));
     throwProblems(problems);
-    const effective = effectiveText(own, settings.target?.value ?? null, options, stages);
+    const effective = effectiveText(own, stages, file.args);
     return Object.assign(file, { bases: uniqueByRef(bases), basesIn: path, effective, use });
   });
 }

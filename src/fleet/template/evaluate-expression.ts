@@ -207,15 +207,8 @@ function isNothing(value: unknown): boolean {
   return (value as { readonly [textSymbol]?: unknown })[textSymbol] === null;
 }
 
-interface Start {
-  readonly start: unknown;
-  /** Names that are looked up from there. */
-  readonly names: readonly string[];
-  /** The start as it is written, for messages. */
-  readonly prefix: readonly string[];
-}
-
-function startOf(path: hbs.AST.PathExpression, scope: Scope): Start {
+/** The value at which a path starts, the names that are looked up from there, and the start as it is written, for messages. */
+function startOf(path: hbs.AST.PathExpression, scope: Scope) {
   const { parts, depth, original } = path;
   const [first, ...rest] = parts;
   if (path.data) return { start: dataOf(path, scope), names: rest, prefix: [`@${first}`] };

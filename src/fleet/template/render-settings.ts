@@ -103,10 +103,8 @@ function baseOf(cell: Cell, matrix: Matrix): Located<Bases> | null {
   const { base } = cell.settings;
   if (base === null) return null;
   const view = argumentViewOnce({ ...cell, settings: { ...cell.settings, base: null } }, matrix);
-  const value = Object.entries(base.value).map(([stage, text]): [string, string] => {
-    const located = basesOf(base)[stage] ?? { value: text, at: base.at };
-    return [stage, renderOf(matrix)("base")(located)(view, cell.id)];
-  });
+  const render = renderOf(matrix)("base");
+  const value = Object.entries(basesOf(base)).map(([stage, text]) => [stage, render(text)(view, cell.id)]);
   return { value: Object.fromEntries(value), at: base.at };
 }
 

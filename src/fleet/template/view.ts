@@ -4,7 +4,7 @@ import { compilerFlags } from "../../hardware/cpu-marches.ts";
 import { gpuVendors } from "../../lock/requirement.ts";
 import { gpuAxes } from "../matrix/gpu-axes.ts";
 import type { AccelValue, Bases, ComputeValue, Data, MarchValue, Matrix } from "../matrix/matrix.ts";
-import { remember } from "../../io/collections.ts";
+import { once, remember } from "../../io/collections.ts";
 import type { Cell } from "../cells/cell.ts";
 import { repositoryOfCell } from "../cells/cell-settings.ts";
 import { allValues, none } from "../matrix/values.ts";
@@ -105,18 +105,14 @@ export function viewOf(cell: Cell, matrix: Matrix, args: TemplateView["args"]): 
 }
 
 /**
- * The view of a build argument's template. It has no `args`. Its `gpu.gencode` has neither quotes nor brackets, with one option for each
- * target: a shell that inserts a variable removes no quotes from its text.
+ * The view of a build argument's template, made when the first of a cell's texts needs it. It has no `args`. Its `gpu.gencode` has neither
+ * quotes nor brackets, with one option for each target: a shell that inserts a variable removes no quotes from its text.
  */
-function argumentView(cell: Cell, matrix: Matrix): object {
-  const words = wordsOf(cell);
-  return Object.assign(sharedView(cell, matrix), { gpu: words && { ...words.gpu, ...words.argument } });
-}
-
-/** Makes the view when the first of a cell's texts needs it. */
 export function argumentViewOnce(cell: Cell, matrix: Matrix): () => object {
-  let view: object | null = null;
-  return () => (view ??= argumentView(cell, matrix));
+  return once(() => {
+    const words = wordsOf(cell);
+    return Object.assign(sharedView(cell, matrix), { gpu: words && { ...words.gpu, ...words.argument } });
+  });
 }
 
 function sharedView(cell: Cell, matrix: Matrix): Record<string, unknown> {

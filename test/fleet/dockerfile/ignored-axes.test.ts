@@ -10,6 +10,7 @@ import { axisNeighbours, ignoredAxes } from "../../../src/fleet/dockerfile/ignor
 import { parseDockerfile } from "../../../src/fleet/dockerfile/instructions.ts";
 import { compileArguments } from "../../../src/fleet/dockerfile/arguments.ts";
 import { renderCell } from "../../../src/fleet/dockerfile/render-cell.ts";
+import { readStages, usedStages } from "../../../src/fleet/dockerfile/stages.ts";
 import { compileTemplate } from "../../../src/fleet/template/template.ts";
 
 const marches = "march: [x86-64-v3, x86-64-v4]";
@@ -177,8 +178,10 @@ test("of a part of a fleet, the neighbours along each axis are looked at", () =>
 
 test("a target decides which stages count", () => {
   const text = "FROM gcc:14 AS one\nRUN a\nFROM one AS two\nRUN b\nFROM debian:12 AS three\nRUN c\n";
+  const dockerfile = parseDockerfile(text);
+  const stagesOf = (target: string | null) => usedStages(dockerfile, readStages(dockerfile), target);
   const effect = (target: string | null) =>
-    effectiveText(parseDockerfile(text), target).split("\n").filter(Boolean);
+    effectiveText(dockerfile, stagesOf(target), {}).split("\n").filter(Boolean);
   expect(effect(null)).toEqual(["FROM debian:12 AS three", "RUN c"]);
   expect(effect("TWO")).toEqual(["FROM gcc:14 AS one", "RUN a", "FROM one AS two", "RUN b"]);
 });
@@ -229,15 +232,11 @@ function problemsOf(axes: string, template: string, more = ""): readonly Problem
   const { matrix, cells } = cellsOf(axes, more);
   const compiled = compileTemplate(template, "app.hbs");
   const argumentsOf = compileArguments(matrix);
-  const options = (cell: Cell) => ({ args: argumentsOf(cell), platform: cell.platform });
-  return ignoredAxes(
-    cells,
-    (cell) =>
-      effectiveText(
-        renderCell(cell, matrix, compiled, argumentsOf(cell)).own,
-        matrix.target?.value ?? null,
-        options(cell),
-      ),
-    matrix,
-  );
+  const effectOf = (cell: Cell) => {
+    const args = argumentsOf(cell);
+    const { own } = renderCell(cell, matrix, compiled, args);
+    const stages = readStages(own, { args, platform: cell.platform });
+    return effectiveText(own, usedStages(own, stages, matrix.target?.value ?? null), args);
+  };
+  return ignoredAxes(cells, effectOf, matrix);
 }
