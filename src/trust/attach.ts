@@ -64,25 +64,9 @@ const mostWrites = 20;
 export async function attach(
   registry: AttachmentRegistry,
   subject: Subject,
-  artifact: Artifact,
-  options: TryOptions = {},
-): Promise<Digest> {
-  return (await attachListed(registry, subject, artifact, options)).digest;
-}
-
-export interface Attached {
-  readonly digest: Digest;
-  /** Puts the artifact back if the image's list has lost it. Answers true if it was lost. */
-  readonly lookAgain: () => Promise<boolean>;
-}
-
-/** The same with a later look: in a registry without conditional writes, another writer can drop an entry of the list. */
-export async function attachListed(
-  registry: AttachmentRegistry,
-  subject: Subject,
   { artifactType, content, annotations }: Artifact,
   options: TryOptions = {},
-): Promise<Attached> {
+) {
   const { reference, digest } = subject;
   const empty = Buffer.from("{}");
   const [about, emptyDigest, layerDigest] = await Promise.all([
@@ -106,7 +90,14 @@ export async function attachListed(
   const entry = { ...descriptorOf(manifest), artifactType, annotations };
   const look = () => attachManifest(registry, subject, { manifest, entry }, options);
   await look();
-  return { digest: manifest.digest, lookAgain: look };
+  return {
+    digest: manifest.digest,
+    /**
+     * Puts the artifact back if the image's list has lost it: in a registry without conditional writes, another writer can drop an entry.
+     * Answers true if it was lost.
+     */
+    lookAgain: look,
+  };
 }
 
 export interface AttachedManifest {

@@ -5,7 +5,7 @@ import { ImgmatchError } from "../../errors.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { formatRepository, type ImageReference } from "../../oci/reference.ts";
 import { type TryOptions, waitFor } from "../../oci/registry/try-again.ts";
-import { attachListed, attachSimpleSigning, type AttachmentRegistry, bundleArtifact } from "../attach.ts";
+import { attach, attachSimpleSigning, type AttachmentRegistry, bundleArtifact } from "../attach.ts";
 import { type Evidence, signPredicate, type Subject } from "../evidence.ts";
 import type { EvidenceReader } from "../evidence-reader.ts";
 import { findEvidence } from "../find-evidence.ts";
@@ -89,7 +89,7 @@ async function signBundle(subject: Subject, options: SignOptions): Promise<Look>
   const { signer, registry } = options;
   const bundle = await signer.signStatement(signatureStatement(subject.digest));
   const artifact = bundleArtifact(bundle, signPredicate);
-  return (await attachListed(registry, subject, artifact, options)).lookAgain;
+  return (await attach(registry, subject, artifact, options)).lookAgain;
 }
 
 /** As cosign 2 does. */
