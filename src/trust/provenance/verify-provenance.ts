@@ -138,18 +138,8 @@ export interface CountedStatement {
   readonly signature: "unsigned" | "signed" | "verified";
 }
 
-interface CountedStatements {
-  readonly counted: readonly CountedStatement[];
-  /** The reasons against the others. */
-  readonly failures: readonly Problem[];
-}
-
-/** Throws as the verification of signatures does. A bad signature is a failure and no error. */
-async function countStatements(
-  findings: ProvenanceFindings,
-  subject: Subject,
-  options: CountOptions,
-): Promise<CountedStatements> {
+/** `failures` are the reasons against the others. Throws as the verification of signatures does. A bad signature is a failure and no error. */
+async function countStatements(findings: ProvenanceFindings, subject: Subject, options: CountOptions) {
   const counted: CountedStatement[] = [];
   const failures: Problem[] = [];
   for (const { build, ...found } of findings.found) {
