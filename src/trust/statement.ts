@@ -18,12 +18,6 @@ export interface Envelope {
   readonly signatures: readonly Buffer[];
 }
 
-export interface BundleContent {
-  readonly envelope: Envelope;
-  /** Names the key; null with a certificate or nothing. */
-  readonly hint: string | null;
-}
-
 export const statementType = "application/vnd.in-toto+json";
 export const statementVersion = "https://in-toto.io/Statement/v1";
 
@@ -45,8 +39,13 @@ const statementFields = fields({
   ),
 });
 
-/** A text is the fault. The numbers of the bundle's protobuf form are left to the libraries. */
-export function readBundle(content: string): BundleContent | string {
+/**
+ * The envelope, and the hint that names the key: null with a certificate or nothing. A text is the fault. The numbers of the bundle's
+ * protobuf form are left to the libraries.
+ */
+export function readBundle(
+  content: string,
+): { readonly envelope: Envelope; readonly hint: string | null } | string {
   const bundle = fieldsOf(parseJson(content));
   const reading = checked(bundle.dsseEnvelope, envelopeFields, "dsseEnvelope");
   if (!reading.ok) return reading.mistakes.join("; ");
