@@ -10,7 +10,7 @@ import { type Evidence, signPredicate, type Subject } from "../evidence.ts";
 import type { EvidenceReader } from "../evidence-reader.ts";
 import { findEvidence } from "../find-evidence.ts";
 import { statementVersion } from "../statement.ts";
-import { verifyEvidence, type VerifyEvidenceOptions } from "../verify-evidence.ts";
+import { verifyEvidence } from "../verify-evidence.ts";
 import type { Signer } from "./signer.ts";
 
 const signatureFormats = {
@@ -25,11 +25,8 @@ export interface SignOptions extends TryOptions {
   readonly registry: EvidenceReader & AttachmentRegistry;
   readonly signer: Signer;
   readonly format: SignatureFormat;
-  readonly verify?: VerifyEvidenceOptions;
   /** Longest time from the read to the write of another signer, in milliseconds. Default: 2,000. */
   readonly settleMs?: number;
-  /** Images at one time. Default: 8. */
-  readonly concurrency?: number;
 }
 
 export interface SignedImages {
@@ -47,7 +44,7 @@ export async function signImages(
   digests: Iterable<Digest>,
   options: SignOptions,
 ): Promise<SignedImages> {
-  const limit = pLimit(options.concurrency ?? 8);
+  const limit = pLimit(8);
   const subjects = [...new Set(digests)].map((digest) => ({ reference, digest }));
   const done = await Promise.all(subjects.map((subject) => limit(signImage, subject, options))).finally(() =>
     limit.clearQueue(),
@@ -104,7 +101,7 @@ async function signSimply(subject: Subject, options: SignOptions): Promise<Look>
 /** The formats in which this signer has signed the subject already. */
 async function ownFormats(
   subject: Subject,
-  { registry, signer, verify }: SignOptions,
+  { registry, signer }: SignOptions,
 ): Promise<ReadonlySet<Evidence["format"]>> {
   const known = await signer.asTrusted();
   const found = new Set<Evidence["format"]>();
@@ -112,7 +109,7 @@ async function ownFormats(
   for (const each of await findEvidence(registry, subject)) {
     if (found.has(each.format)) continue;
     try {
-      await verifyEvidence([each], subject, [known], verify);
+      await verifyEvidence([each], subject, [known]);
       found.add(each.format);
     } catch (error) {
       // Another signer's, or an invalid one: the next may be ours.
