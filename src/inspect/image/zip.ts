@@ -177,7 +177,7 @@ export function openZipEntry(
   behind: (bytes: number) => void,
 ): Chunks | null {
   const header = readExactly(source, entry.headerAt, 30);
-  if (header === null || u32(header, 0) !== 0x04034b50 || entry.isEncrypted) return null;
+  if (header === null || !isZip(header) || entry.isEncrypted) return null;
   const start = entry.headerAt + 30 + u16(header, 26) + u16(header, 28);
   if (start + entry.compressedSize > source.size) return null;
   const raw = chunksOf(source, start, entry.compressedSize);
