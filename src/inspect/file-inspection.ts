@@ -56,16 +56,11 @@ export const unreadForCpu = {
   instructions: " unknown instructions inside functions",
 } as const;
 
-interface ByVendorKeys extends Record<GpuVendor, "gpu" | "amd"> {
-  readonly nvidia: "gpu";
-  readonly amd: "amd";
-}
-
 /** The key of each vendor's GPU code in a file, and in an image. */
-export const codeKeys: ByVendorKeys = { nvidia: "gpu", amd: "amd" };
+export const codeKeys = { nvidia: "gpu", amd: "amd" } as const satisfies Record<GpuVendor, string>;
 
 /** The GPU code of each vendor in a file. */
-export type GpuCodes = Pick<FileInspection, ByVendorKeys[GpuVendor]>;
+export type GpuCodes = Pick<FileInspection, (typeof codeKeys)[GpuVendor]>;
 
 export const noCode: GpuCodes = { gpu: null, amd: null };
 

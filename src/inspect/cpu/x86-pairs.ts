@@ -9,17 +9,7 @@ import { Code, Instruction, Mnemonic, OpKind, Register, RegisterExt } from "iced
 export const pairNames = [
   ...["avx", "sse4_1", "bmi2", "bmi1", "abm", "movbe", "popcnt", "fma", "avx2", "avx512f"],
 ] as const;
-export type PairName =
-  | "avx"
-  | "sse4_1"
-  | "bmi2"
-  | "bmi1"
-  | "abm"
-  | "movbe"
-  | "popcnt"
-  | "fma"
-  | "avx2"
-  | "avx512f";
+export type PairName = (typeof pairNames)[number];
 
 const bits = new Map(pairNames.map((name, index) => [name, 1 << (2 * index)]));
 export const newer = (name: PairName) => bits.get(name) ?? 0;
