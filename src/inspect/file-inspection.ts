@@ -70,17 +70,21 @@ export function codesIn(file: GpuCodes): readonly (GpuCode | AmdCode)[] {
 }
 
 /**
- * True if an unread part of a file may hold GPU code of a vendor: not if only the CPU's needs are unknown, or if the damage is
- * in another vendor's code.
+ * The unread parts of files that may hold GPU code of a vendor: not those of which only the CPU's needs are unknown, or whose damage is in
+ * another vendor's code.
  */
-export function mayHideGpuCode(
-  file: GpuCodes | undefined,
-  reason: string,
+export function hidingGpuCode<Unread extends { readonly path: string; readonly reason: string }>(
+  files: readonly InspectedFile[],
+  unopened: readonly Unread[],
   vendor: GpuVendor | "gpu",
-): boolean {
-  if (Object.values(unreadForCpu).some((end) => reason.endsWith(end))) return false;
+): readonly Unread[] {
+  const byPath = new Map(files.map((file) => [file.path, file]));
   const others = vendor === "gpu" ? [] : gpuVendors.filter((each) => each !== vendor);
-  return !others.some((each) => file?.[codeKeys[each]]?.damage.includes(reason));
+  return unopened.filter(
+    ({ path, reason }) =>
+      !Object.values(unreadForCpu).some((end) => reason.endsWith(end)) &&
+      !others.some((each) => byPath.get(path)?.[codeKeys[each]]?.damage.includes(reason)),
+  );
 }
 
 /** So many bytes tell the kind of a file. */

@@ -2,7 +2,7 @@
 
 import type { Problem } from "../../errors.ts";
 import type { GpuVendor, Measured } from "../../lock/requirement.ts";
-import { codeKeys, mayHideGpuCode } from "../file-inspection.ts";
+import { codeKeys, hidingGpuCode } from "../file-inspection.ts";
 import type { ImageInspection } from "../inspection.ts";
 import { isPtx } from "../nvidia/gpu-inspection.ts";
 import { vendorCode } from "../vendor-code.ts";
@@ -109,16 +109,11 @@ function codeLies(of: CodeOf, inspection: ImageInspection, origin: ImageOrigin):
  * Where no code is declared, code of another library than the GPU's vendor's is a lie, and so is a file that may hold some: hosts would be told
  * that only the toolkit's own libraries count.
  */
-function undeclaredCode(of: CodeOf, { files, unopened }: ImageInspection): Findings {
-  const { libraries, isOfVendor, unknownKinds } = vendorCode[of.vendor];
+function undeclaredCode(of: CodeOf, inspection: ImageInspection): Findings {
+  const { libraries, isOfVendor } = vendorCode[of.vendor];
   const isOther = ({ path }: { readonly path: string }) => !isOfVendor(path) && !/\.[ao]$/.test(path);
-  const found = libraries(files).filter(isOther);
-  const byPath = new Map(files.map((file) => [file.path, file]));
-  const hiding = [
-    ...unopened.filter(({ path, reason }) => mayHideGpuCode(byPath.get(path), reason, of.vendor)),
-    ...files.filter((file) => unknownKinds(file).length > 0),
-  ].filter(isOther);
-  const [first] = [...found, ...hiding];
+  const found = libraries(inspection.files).filter(isOther);
+  const [first] = [...found, ...unreadCode(of, inspection).filter(isOther)];
   if (first === undefined) return { lies: [], notes: [] };
   const more = found.length > 1 ? ` and ${found.length - 1} more` : "";
   const all = [...new Set(found.flatMap(({ targets }) => targets))].sort();
@@ -134,8 +129,8 @@ function undeclaredCode(of: CodeOf, { files, unopened }: ImageInspection): Findi
 
 /** Declared targets that no file has, if the image has programs and a compiler for use at run time: no lie, but not compiled yet. */
 function uncompiledTargets(of: CodeOf, inspection: ImageInspection, origin: ImageOrigin): readonly string[] {
-  if (compiledOf(origin).length === 0 || isUnread(of, inspection) || !mayCompile(of, inspection, origin))
-    return [];
+  const isUnread = unreadCode(of, inspection).length > 0;
+  if (compiledOf(origin).length === 0 || isUnread || !mayCompile(of, inspection, origin)) return [];
   return missingIn(of, vendorCode[of.vendor].targets(origin.base));
 }
 
@@ -154,17 +149,17 @@ function measuredCode(
 }
 
 function mayHideCode(of: CodeOf, inspection: ImageInspection, origin: ImageOrigin): boolean {
-  return isUnread(of, inspection) || mayCompile(of, inspection, origin);
+  return unreadCode(of, inspection).length > 0 || mayCompile(of, inspection, origin);
 }
 
 function mayCompile({ vendor, compiler }: CodeOf, { files }: ImageInspection, { own }: ImageOrigin): boolean {
   return vendorCode[vendor].targets(own).length === 0 && files.some(({ path }) => compiler.test(path));
 }
 
-function isUnread({ vendor }: CodeOf, { files, unopened }: ImageInspection): boolean {
-  if (files.some((file) => vendorCode[vendor].unknownKinds(file).length > 0)) return true;
-  const byPath = new Map(files.map((file) => [file.path, file]));
-  return unopened.some(({ path, reason }) => mayHideGpuCode(byPath.get(path), reason, vendor));
+/** Files that may hold code that nobody knows. */
+function unreadCode({ vendor }: CodeOf, { files, unopened }: ImageInspection) {
+  const unknown = files.filter((file) => vendorCode[vendor].unknownKinds(file).length > 0);
+  return [...hidingGpuCode(files, unopened, vendor), ...unknown];
 }
 
 const shown = 5;
