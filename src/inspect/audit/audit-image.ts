@@ -2,6 +2,7 @@
 
 import type { Problem } from "../../errors.ts";
 import type { CpuArchitecture } from "../../hardware/cpu-marches.ts";
+import { count } from "../../io/table.ts";
 import {
   answerOfSide,
   type BySide,
@@ -168,10 +169,8 @@ function describeFiles(
 
 function describeFile({ file, features }: BeyondDeclared): string {
   const counts = features.map((name) => {
-    const count = file.cpu?.features[name]?.instructions ?? 0;
-    return count === 0
-      ? `${name} by its note`
-      : `${name} in ${count} ${count === 1 ? "instruction" : "instructions"}`;
+    const found = file.cpu?.features[name]?.instructions ?? 0;
+    return found === 0 ? `${name} by its note` : `${name} in ${count(found, "instruction")}`;
   });
   return `    ${file.path}: ${counts.join(", ")}`;
 }
