@@ -50,23 +50,8 @@ function shareOf({ newer, older }: EncodingPair): number {
 
 const noPair: EncodingPair = { newer: 0, older: 0, olderRuns: 0 };
 
-export interface CodeJudgement {
-  /** The encodings show that the file was compiled for the feature. */
-  isCompiledFor(feature: string): boolean;
-  /** The encodings show that the file was not. */
-  isRefuted(feature: string): boolean;
-  /** So many functions without AVX that the file is no build for AVX. */
-  readonly mayChooseAvx: boolean;
-  /** The same, for a file that asks through another library. */
-  mayChooseThrough(feature: string): boolean;
-}
-
 /** `used` has the file's features, `proved` the features with a proof. */
-export function judgeCode(
-  evidence: CodeEvidence | null,
-  used: readonly string[],
-  proved: readonly string[],
-): CodeJudgement {
+export function judgeCode(evidence: CodeEvidence | null, used: readonly string[], proved: readonly string[]) {
   const pair = (name: PairName | "atomics") => evidence?.pairs[name] ?? noPair;
   const total = (name: PairName | "atomics") => pair(name).newer + pair(name).older;
   const share = (name: PairName | "atomics") => shareOf(pair(name));
@@ -118,8 +103,10 @@ export function judgeCode(
     spread(name).functions > 0 &&
     spread(name).spread <= clustered.spread;
   return {
-    isCompiledFor: (feature) => found.has(feature),
-    isRefuted(feature) {
+    /** The encodings show that the file was compiled for the feature. */
+    isCompiledFor: (feature: string) => found.has(feature),
+    /** The encodings show that the file was not. */
+    isRefuted(feature: string) {
       const name = feature.startsWith("avx512") ? "avx512f" : feature;
       // Code without FMA where FMA could be may only not have been told to contract: the pair proves nothing.
       return (
@@ -128,8 +115,10 @@ export function judgeCode(
         (name === "avx512f" && (isRare("avx2") || isOlderAlone("avx512f")))
       );
     },
+    /** So many functions without AVX that the file is no build for AVX. */
     mayChooseAvx: share("avx") <= mostVexWhereChosen || pair("avx").newer < fewestVexOfFile,
-    mayChooseThrough: (feature) =>
+    /** The same, for a file that asks through another library. */
+    mayChooseThrough: (feature: string) =>
       vectors >= throughOther.functions &&
       (afterSse2.has(feature)
         ? late <= throughOther.afterSse2 * legacy

@@ -8,7 +8,6 @@ import { type ByteSource, readExactly } from "../byte-source.ts";
 import { u16, u32, u64 } from "../little-endian.ts";
 
 export interface FatbinContainer {
-  readonly at: number;
   /** Bytes with its header. */
   readonly size: number;
   readonly entries: readonly FatbinEntry[];
@@ -45,7 +44,7 @@ export function readContainer(source: ByteSource, at: number): FatbinContainer |
   if (claimed > rest) damage.push(`a container of GPU code claims ${claimed} bytes, its file has ${rest}`);
   const end = at + containerHeader + Math.min(claimed, rest);
   const entries = [...readEntries(source, at + containerHeader, end, damage)];
-  return { at, size: end - at, entries, damage };
+  return { size: end - at, entries, damage };
 }
 
 function* readEntries(
