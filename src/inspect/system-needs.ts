@@ -61,9 +61,7 @@ export function judgeSystem(needs: SystemNeeds | null, platform: string, own: Li
   if (needs === null) return { reasons: [], conditions: [], unknown: [] };
   const tagged = needs.tags === null ? null : tagsFor(needs.tags, platform);
   const ways = [...(tagged?.libcs ?? []), ...needs.libcs];
-  const libcs = ["glibc", "musl"].flatMap(
-    (name) => newestOf(ways.filter((libc) => libc.name === name)) ?? [],
-  );
+  const libcs = ofEach(ways, -1);
   const python = needs.tags?.python ?? null;
   const judged = judgeLibcs(libcs, own);
   return {
@@ -85,24 +83,15 @@ function tagsFor({ platforms }: WheelTags, platform: string) {
     const fix = `take the wheel for ${platform}`;
     return { ...none, reasons: [{ code: "ARCH_MISMATCH", message, fix, file: null } as const] };
   }
-  const libcs = own.map(({ libc }) => libc);
   // One tag is enough: the oldest of each library counts, and none where a tag asks for none.
-  const oldest = ["glibc", "musl"].flatMap(
-    (name) => oldestOf(libcs.filter((libc) => libc?.name === name)) ?? [],
-  );
-  return { ...none, libcs: libcs.includes(null) ? [] : oldest.map((libc) => ({ ...libc, file: null })) };
+  const libcs = own.flatMap(({ libc }) => (libc === null ? [] : [{ ...libc, file: null }]));
+  return { ...none, libcs: libcs.length < own.length ? [] : ofEach(libcs, 0) };
 }
 
-function byVersion(a: LibcNeed, b: LibcNeed): number {
-  return compareVersionTexts(a.version ?? "0", b.version ?? "0");
-}
-
-function oldestOf(libcs: readonly (LibcNeed | null)[]): LibcNeed | undefined {
-  return libcs.flatMap((libc) => libc ?? []).sort(byVersion)[0];
-}
-
-function newestOf(libcs: readonly FileLibc[]): FileLibc | undefined {
-  return [...libcs].sort(byVersion).at(-1);
+/** Of each library the oldest, at 0, or the newest, at -1. */
+function ofEach(libcs: readonly FileLibc[], place: 0 | -1): readonly FileLibc[] {
+  const sorted = [...libcs].sort((a, b) => compareVersionTexts(a.version ?? "0", b.version ?? "0"));
+  return ["glibc", "musl"].flatMap((wanted) => sorted.filter(({ name }) => name === wanted).at(place) ?? []);
 }
 
 /** Of files for both libraries a system takes its own. */
