@@ -129,8 +129,9 @@ type GpuChoices<File extends GpuFile> =
   | { readonly unknown: string };
 
 /**
- * Newest first; none if one runtime library or one major decides. Every file must name its CUDA in the path, and the runtime library must be
- * in the image: otherwise something outside the files decides.
+ * Finds code of several CUDA majors, newest first: a program takes one major when it runs, as Ollama's `cuda_v12` and `cuda_v13`. None if one
+ * runtime library or one major decides. Every file must name its CUDA in the path, and the runtime library must be in the image: otherwise
+ * something outside the files decides.
  */
 function gpuChoices<File extends GpuFile>(files: readonly File[], driver: DriverFiles): GpuChoices<File> {
   const holders = files.filter(({ gpu }) => gpu.toolkits.length > 0);
