@@ -129,10 +129,7 @@ const bytesPerBlock = 4096;
  * Decompresses the whole frame that begins the input, and tells its length. null if it does not hold exactly `size` bytes. It takes no
  * memory but for these, however large the frame's window is.
  */
-export function inflateZstd(
-  input: Uint8Array,
-  size: number,
-): { readonly plain: Uint8Array; readonly used: number } | null {
+export function inflateZstd(input: Uint8Array, size: number) {
   const frame = readZstdFrame(input);
   if (frame === null || frame.skip !== null || (frame.content ?? size) !== size) return null;
   let blocks = 0;

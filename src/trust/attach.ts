@@ -190,10 +190,7 @@ interface Layer {
 }
 
 /** null if the tag has the same signature already. */
-function withLayer(
-  held: Manifest | null,
-  layer: Layer,
-): { readonly manifest: Manifest; readonly config: Buffer } | null {
+function withLayer(held: Manifest | null, layer: Layer) {
   const json = fieldsOf(held === null ? null : parseJson(held.bytes));
   const others: readonly unknown[] = Array.isArray(json.layers) ? json.layers : [];
   const signatureOf = (each: unknown) => fieldsOf(fieldsOf(each).annotations)[layerAnnotations.signature];

@@ -98,10 +98,7 @@ function whyBack(seen: Seen, mine: Seen): string | null {
   return null;
 }
 
-function readSeen(
-  place: string,
-  reference: string,
-): readonly { readonly seen: Seen; readonly file: string }[] {
+function readSeen(place: string, reference: string) {
   return unlessGone(place, () => readdirSync(place).sort(), [])
     .filter((name) => name.endsWith(".json"))
     .flatMap((name) => {

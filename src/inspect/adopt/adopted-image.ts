@@ -120,11 +120,7 @@ function compiledFor({ requires, files }: ImageInspection): readonly CompiledFor
 }
 
 /** The needs of an image that {@link adoptedImage} refuses: all but the GPU side, and the vendors: the image needs a GPU of one vendor. */
-export function needsBesideGpu(opened: OpenedImage): {
-  readonly requires: Requirement;
-  readonly gpus: readonly UndecidedGpu[];
-  readonly compiledFor: readonly CompiledFor[];
-} {
+export function needsBesideGpu(opened: OpenedImage) {
   const inspection = inspectionOf(opened);
   const { kernel } = inspection.requires;
   const gpus: UndecidedGpu[] = [];

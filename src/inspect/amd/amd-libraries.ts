@@ -116,13 +116,7 @@ function targetsOf(codes: readonly AmdCode[]): ImageAmd["targets"] {
 }
 
 /** Libraries with code that a GPU runs, or may run. */
-export function amdLibraries<File extends AmdFile>(
-  files: readonly File[],
-): readonly {
-  readonly path: string;
-  readonly targets: readonly string[];
-  readonly files: readonly File[];
-}[] {
+export function amdLibraries<File extends AmdFile>(files: readonly File[]) {
   const holders = files.filter(
     ({ amd }) => amd !== null && amd.targets.length + Object.keys(amd.unknown).length > 0,
   );

@@ -71,13 +71,7 @@ function parametersOf({ inputs }: BuildRecord): Readonly<Record<string, unknown>
   };
 }
 
-function dependenciesOf({
-  bases,
-  inputs,
-  inputDigest,
-  platform,
-  origin,
-}: BuildRecord): readonly Dependency[] {
+function dependenciesOf({ bases, inputs, inputDigest, platform, origin }: BuildRecord) {
   return [
     ...bases.map(({ ref, digest, local }): Dependency => {
       const sha256 = { sha256: hexOf(digest) };

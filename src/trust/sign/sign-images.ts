@@ -69,10 +69,7 @@ const mostRounds = 10;
 type Look = () => Promise<boolean>;
 
 /** Answers with a later look at each signature that was made. */
-async function signImage(
-  subject: Subject,
-  options: SignOptions,
-): Promise<{ readonly subject: Subject; readonly looks: readonly Look[] }> {
+async function signImage(subject: Subject, options: SignOptions) {
   options.signal?.throwIfAborted();
   const there = await ownFormats(subject, options);
   const looks: Look[] = [];
