@@ -2,7 +2,6 @@
 
 import { ImgmatchError } from "../errors.ts";
 import { fieldsOf, isRecord, parseJson } from "../io/json.ts";
-import type { Digest } from "../oci/digest.ts";
 import { digestOf } from "../oci/digest-of.ts";
 import { indexTypes, manifestTypes } from "../oci/media-types.ts";
 import { formatImageReference, type ImageReference, withDigest, withTag } from "../oci/reference.ts";
@@ -100,18 +99,14 @@ export async function attach(
   };
 }
 
-export interface AttachedManifest {
-  /** Names the subject. Its blobs are in the repository. */
-  readonly manifest: Manifest;
-  /** Its entry in a list of referrers. */
-  readonly entry: Referrer;
-}
-
-/** The same for a manifest that exists, in another repository for example. Answers true if a list had to be written. */
+/**
+ * The same for a manifest that exists, in another repository for example: it names the subject, its blobs are here, and `entry` stands for it
+ * in a list of referrers. Answers true if a list had to be written.
+ */
 export async function attachManifest(
   registry: Pick<AttachmentRegistry, "readManifest" | "writeManifest" | "readReferrers">,
   { reference, digest }: Subject,
-  { manifest, entry }: AttachedManifest,
+  { manifest, entry }: { readonly manifest: Manifest; readonly entry: Referrer },
   options: TryOptions = {},
 ): Promise<boolean> {
   await registry.writeManifest({ ...reference, tag: null, digest: manifest.digest }, manifest);
@@ -184,13 +179,8 @@ function withReferrer(held: Manifest | null, entry: Referrer): Manifest | null {
   return manifestOf(indexTypes.oci, { ...(isRecord(json) ? json : {}), manifests: [...others, entry] });
 }
 
-interface Layer {
-  readonly digest: Digest;
-  readonly annotations: Readonly<Record<string, string>>;
-}
-
 /** null if the tag has the same signature already. */
-function withLayer(held: Manifest | null, layer: Layer) {
+function withLayer(held: Manifest | null, layer: Pick<Referrer, "annotations">) {
   const json = fieldsOf(held === null ? null : parseJson(held.bytes));
   const others: readonly unknown[] = Array.isArray(json.layers) ? json.layers : [];
   const signatureOf = (each: unknown) => fieldsOf(fieldsOf(each).annotations)[layerAnnotations.signature];
