@@ -153,8 +153,11 @@ function runFolders(path: string, runPath: string): readonly string[] {
 
 function byConf(view: Omit<LoaderView, "start">): Found {
   const packaged = new Set(view.compat.map(({ path }) => path.slice(0, path.lastIndexOf("/"))));
+  const confs = new Map(
+    [...view.loader].flatMap(([path, record]) => (record.kind === "conf" ? [[path, record.lines]] : [])),
+  );
   let system: string | null = null;
-  for (const { folder, conf, isUnread } of ldFolders(confsOf(view.loader))) {
+  for (const { folder, conf, isUnread } of ldFolders(confs)) {
     if (isUnread && system === null && (/[*?]/.test(folder) || view.realPath(folder) !== null))
       return { onPath: null, reason: `${conf} includes ${folder}, which is not read` };
     if (isUnread) continue;
@@ -207,12 +210,6 @@ function folders(path: string): readonly string[] {
     .slice(0, 1000)
     .filter((each) => each.startsWith("/"))
     .map((each) => each.replace(/\/+$/, "") || "/");
-}
-
-function confsOf(loader: LoaderView["loader"]): ReadonlyMap<string, readonly string[]> {
-  return new Map(
-    [...loader].flatMap(([path, record]) => (record.kind === "conf" ? [[path, record.lines]] : [])),
-  );
 }
 
 function cachedOf({ loader }: Pick<LoaderView, "loader">): readonly string[] {
