@@ -63,10 +63,6 @@ export function damaged(what: string): Failure {
   return { code: "SIGNATURE_INVALID", why: `has a signature that is not one: ${what}` };
 }
 
-export function unreadable(why: string): Failure {
-  return { code: "SIGNATURE_INVALID", why: `has a signature that cannot be read: ${why}` };
-}
-
 function ofOther(signed: string): Failure {
   return { code: "SIGNATURE_OTHER_DIGEST", why: `has a good signature of ${signed}` };
 }

@@ -17,13 +17,6 @@ import {
   unnamedBuilder,
 } from "./attested-build.ts";
 
-interface Dependency {
-  readonly name?: string;
-  readonly uri?: string;
-  readonly digest: Readonly<Record<string, string>>;
-  readonly annotations?: Readonly<Record<string, unknown>>;
-}
-
 /** An in-toto statement. It leaves out what the record does not know. The same record gives the same text. */
 export function writeProvenance(record: BuildRecord) {
   const { repository, digest, fleet, cell, axes, platform, engine, origin, started, finished } = record;
@@ -73,7 +66,7 @@ function parametersOf({ inputs }: BuildRecord): Readonly<Record<string, unknown>
 
 function dependenciesOf({ bases, inputs, inputDigest, platform, origin }: BuildRecord) {
   return [
-    ...bases.map(({ ref, digest, local }): Dependency => {
+    ...bases.map(({ ref, digest, local }) => {
       const sha256 = { sha256: hexOf(digest) };
       // The digest is an engine's id, which no registry knows.
       if (local !== undefined) return { name: ref, digest: sha256, annotations: { local } };
@@ -91,7 +84,7 @@ function dependenciesOf({ bases, inputs, inputDigest, platform, origin }: BuildR
 }
 
 /** The commit and its repository. A revision that is no commit of git has no digest. */
-function sourceOf({ revision, remote, modified }: BuildOrigin): readonly Dependency[] {
+function sourceOf({ revision, remote, modified }: BuildOrigin) {
   if (!isCommit(revision)) return [];
   return [
     {
