@@ -57,9 +57,8 @@ export interface AttestedBase {
 
 /** null for a statement of another type. */
 export function readProvenance({ predicateType, subjects, predicate }: Statement): AttestedBuild | null {
-  const about = subjects.map(({ sha256 }) => `sha256:${sha256}` as Digest);
-  if (predicateType === provenanceTypes.v1) return { ...readV1(predicate), subjects: about };
-  if (predicateType === provenanceTypes.v02) return { ...readV02(predicate), subjects: about };
+  if (predicateType === provenanceTypes.v1) return { ...readV1(predicate), subjects };
+  if (predicateType === provenanceTypes.v02) return { ...readV02(predicate), subjects };
   return null;
 }
 
