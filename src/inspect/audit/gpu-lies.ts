@@ -5,7 +5,7 @@ import type { GpuVendor, Measured } from "../../lock/requirement.ts";
 import { codeKeys, hidingGpuCode } from "../file-inspection.ts";
 import type { ImageInspection } from "../inspection.ts";
 import { isPtx } from "../nvidia/gpu-inspection.ts";
-import { vendorCode } from "../vendor-code.ts";
+import { type Library, vendorCode } from "../vendor-code.ts";
 import { compiledOf } from "./cpu-use.ts";
 import type { ImageOrigin } from "./origin.ts";
 
@@ -115,14 +115,13 @@ function undeclaredCode(of: CodeOf, inspection: ImageInspection): Findings {
   const found = libraries(inspection.files).filter(isOther);
   const [first] = [...found, ...unreadCode(of, inspection).filter(isOther)];
   if (first === undefined) return { lies: [], notes: [] };
-  const more = found.length > 1 ? ` and ${found.length - 1} more` : "";
   const all = [...new Set(found.flatMap(({ targets }) => targets))].sort();
   const inEach = all.filter((target) => found.every(({ targets }) => targets.includes(target)));
   const problem: Problem = {
     code: "AUDIT_GPU_CODE_UNDECLARED",
-    message: `no compute is declared, and ${first.path}${more} ${found.length > 0 ? `has code for ${all.join(", ")}` : "may have GPU code"}`,
+    message: `no compute is declared, and ${first.path}${andMore(found)} ${found.length > 0 ? `has code for ${all.join(", ")}` : "may have GPU code"}`,
     fix: `give the row a compute value${inEach.length === 0 ? "" : `, with the targets that each library has: ${JSON.stringify(inEach)}`}`,
-    details: found.slice(0, shown).map(({ path, targets }) => `    ${path}: ${targets.join(" ")}`),
+    details: targetLines(found),
   };
   return { lies: [problem], notes: [] };
 }
@@ -162,7 +161,17 @@ function unreadCode({ vendor }: CodeOf, { files, unopened }: ImageInspection) {
   return [...hidingGpuCode(files, unopened, vendor), ...unknown];
 }
 
-const shown = 5;
+/** So many files are named for each problem. */
+export const shown = 5;
+
+/** Behind the first of several. */
+export function andMore(found: readonly unknown[]): string {
+  return found.length > 1 ? ` and ${found.length - 1} more` : "";
+}
+
+export function targetLines(libraries: readonly Pick<Library, "path" | "targets">[]): readonly string[] {
+  return libraries.slice(0, shown).map(({ path, targets }) => `    ${path}: ${targets.join(" ")}`);
+}
 
 /** Files with such code, the image's own first. */
 function holders({ vendor }: CodeOf, { own, base }: ImageOrigin): readonly string[] {

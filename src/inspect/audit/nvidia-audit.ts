@@ -12,7 +12,7 @@ import type { LibraryFile } from "../nvidia/driver-files.ts";
 import { decidedFloor, type MeasuredFloor, measureFloor } from "../nvidia/driver-floor.ts";
 import { applicationFiles } from "../nvidia/gpu-inspection.ts";
 import { holdersOf } from "../nvidia/measured-cuda.ts";
-import { auditCode, type CodeRules, type Findings, type GpuAudit } from "./gpu-lies.ts";
+import { auditCode, type CodeRules, type Findings, type GpuAudit, shown } from "./gpu-lies.ts";
 import type { ImageOrigin } from "./origin.ts";
 
 const rules: CodeRules = {
@@ -91,8 +91,6 @@ function toolkitLies({ toolkit }: CudaRequirement, { own }: ImageOrigin): Findin
     ? { lies: [problem], notes: [] }
     : { lies: [], notes: [problem] };
 }
-
-const shown = 5;
 
 /** `12.8`: both ends of the known range are equal. */
 function exactToolkits({ gpu }: InspectedFile): readonly string[] {
