@@ -230,7 +230,6 @@ function addCubin(
     suffix: cubin.suffix,
     version: { major: 1, minor: cubin.abi },
     compression,
-    isDebug: false,
     payload: null,
     exact: cubin.toolkit,
   };

@@ -41,7 +41,7 @@ export function readPtxEntry(head: Uint8Array): FatbinEntry | null {
   const [, arch, suffix] = /\s\.target\s+sm_(\d{2,3})([af]?)\b/.exec(directives) ?? [];
   if (major === undefined || arch === undefined) return null;
   return {
-    ...{ kind: "ptx", rawKind: entryKind.ptx, compression: "none", isDebug: false, payload: null },
+    ...{ kind: "ptx", rawKind: entryKind.ptx, compression: "none", payload: null },
     ...{ arch: Number(arch), suffix: suffix as FatbinEntry["suffix"] },
     version: { major: Number(major), minor: Number(minor) },
   };

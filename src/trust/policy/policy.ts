@@ -51,7 +51,6 @@ export interface PolicyIdentity {
   readonly issuer: string;
   /** A path; null for the public sigstore. */
   readonly trustedRoot: string | null;
-  readonly at: Place;
 }
 
 const hostGrammar = /^(?:\*|(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*|\[[a-f0-9:]+\])(?::\d+)?$/;
