@@ -38,28 +38,14 @@ export function amdCodeSearch(
   const search: Search = { source, tally, place, budget: { left: budgetOf(source.size) } };
   return {
     patterns: [
-      {
-        lead: 8,
-        bytes: bundleMagic.subarray(8, 15),
-        endings: null,
-        found: (at) => foundBundle(search, at),
-      },
+      { lead: 8, bytes: bundleMagic.subarray(8, 15), found: (at) => foundBundle(search, at) },
       {
         lead: 2,
         bytes: compressedMagic.subarray(2),
-        endings: [
-          [1, 0],
-          [2, 0],
-          [3, 0],
-        ],
+        endings: [1, 2, 3].map((version) => [version, 0] as const),
         found: (at) => foundCompressed(search, at),
       },
-      {
-        lead: 3,
-        bytes: offloadMagic.subarray(3, 6),
-        endings: null,
-        found: (at) => foundOffloadBinary(search, at),
-      },
+      { lead: 3, bytes: offloadMagic.subarray(3, 6), found: (at) => foundOffloadBinary(search, at) },
       {
         lead: 0,
         bytes: Buffer.of(0x7f, 0x45, 0x4c, 0x46, 2, 1, 1),
