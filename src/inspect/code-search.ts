@@ -12,8 +12,8 @@ export interface CodePattern {
   readonly lead: number;
   /** Fewer than eight: Node's search for longer ones takes five times as long. */
   readonly bytes: Buffer;
-  /** One of these pairs of bytes must follow; null for any. */
-  readonly endings: readonly (readonly [number, number])[] | null;
+  /** One of these pairs of bytes must follow; absent for any. */
+  readonly endings?: readonly (readonly [number, number])[];
   /** Returns the end of the code that begins at a place; the place itself if there is none. */
   readonly found: (at: number) => number | Promise<number>;
 }
@@ -47,7 +47,7 @@ async function searchWindow(
 function indexFrom(window: Buffer, { bytes, lead, endings }: CodePattern, from: number): number {
   for (let at = window.indexOf(bytes, from + lead); at !== -1; at = window.indexOf(bytes, at + 1)) {
     const behind = at + bytes.length;
-    if (endings === null || endings.some(([a, b]) => window[behind] === a && window[behind + 1] === b))
+    if (endings === undefined || endings.some(([a, b]) => window[behind] === a && window[behind + 1] === b))
       return at - lead;
   }
   return Number.POSITIVE_INFINITY;

@@ -56,16 +56,11 @@ export const unreadForCpu = {
   instructions: " unknown instructions inside functions",
 } as const;
 
-interface ByVendorKeys extends Record<GpuVendor, "gpu" | "amd"> {
-  readonly nvidia: "gpu";
-  readonly amd: "amd";
-}
-
 /** The key of each vendor's GPU code in a file, and in an image. */
-export const codeKeys: ByVendorKeys = { nvidia: "gpu", amd: "amd" };
+export const codeKeys = { nvidia: "gpu", amd: "amd" } as const satisfies Record<GpuVendor, string>;
 
 /** The GPU code of each vendor in a file. */
-export type GpuCodes = Pick<FileInspection, ByVendorKeys[GpuVendor]>;
+export type GpuCodes = Pick<FileInspection, (typeof codeKeys)[GpuVendor]>;
 
 export const noCode: GpuCodes = { gpu: null, amd: null };
 
@@ -75,17 +70,21 @@ export function codesIn(file: GpuCodes): readonly (GpuCode | AmdCode)[] {
 }
 
 /**
- * True if an unread part of a file may hold GPU code of a vendor: not if only the CPU's needs are unknown, or if the damage is
- * in another vendor's code.
+ * The unread parts of files that may hold GPU code of a vendor: not those of which only the CPU's needs are unknown, or whose damage is in
+ * another vendor's code.
  */
-export function mayHideGpuCode(
-  file: GpuCodes | undefined,
-  reason: string,
+export function hidingGpuCode<Unread extends { readonly path: string; readonly reason: string }>(
+  files: readonly InspectedFile[],
+  unopened: readonly Unread[],
   vendor: GpuVendor | "gpu",
-): boolean {
-  if (Object.values(unreadForCpu).some((end) => reason.endsWith(end))) return false;
+): readonly Unread[] {
+  const byPath = new Map(files.map((file) => [file.path, file]));
   const others = vendor === "gpu" ? [] : gpuVendors.filter((each) => each !== vendor);
-  return !others.some((each) => file?.[codeKeys[each]]?.damage.includes(reason));
+  return unopened.filter(
+    ({ path, reason }) =>
+      !Object.values(unreadForCpu).some((end) => reason.endsWith(end)) &&
+      !others.some((each) => byPath.get(path)?.[codeKeys[each]]?.damage.includes(reason)),
+  );
 }
 
 /** So many bytes tell the kind of a file. */

@@ -72,15 +72,11 @@ async function registryThenEngine(
   inRegistry: () => Promise<FoundImage | FoundIndex | null>,
   inEngine: () => Promise<FoundImage | null>,
 ): Promise<FoundImage | FoundIndex | null> {
-  try {
-    const found = await inRegistry();
-    if (found !== null) return found;
-  } catch (error) {
-    const found = await inEngine();
-    if (found === null) throw error;
-    return found;
-  }
-  return inEngine();
+  const found = await inRegistry().catch((error: unknown) => ({ error }));
+  if (found !== null && !("error" in found)) return found;
+  const local = await inEngine();
+  if (local === null && found !== null) throw found.error;
+  return local;
 }
 
 async function fromEngine(name: string, { env }: FindImageOptions): Promise<FoundImage | null> {

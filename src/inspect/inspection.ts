@@ -1,5 +1,6 @@
 /** Puts the findings of an image together: the JSON of `imgmatch inspect --json`. */
 
+import { compareText } from "../io/collections.ts";
 import { amdOf, type ImageAmd } from "./amd/amd-libraries.ts";
 import { isNamedForCpu, variantsAmong } from "./cpu/dispatch.ts";
 import { asksThrough, cpuOf, findCpuNeed, type ImageCpu } from "./cpu/cpu-need.ts";
@@ -65,7 +66,7 @@ export function inspectionOf(image: OpenedImage): ImageInspection {
     ...files.flatMap(({ path, layer, unopened: reasons }) =>
       reasons.map((reason) => ({ path, layer, reason })),
     ),
-  ].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
+  ].sort((a, b) => compareText(a.path, b.path));
   const cpu = cpuOf(files, image.platform);
   const gpu = gpuOf(files);
   const amd = amdOf(files);

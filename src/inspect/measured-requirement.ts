@@ -71,13 +71,15 @@ export function requirementOf(
   const features = Object.keys(cpu.features).filter((name) => atLeast(cpu.features[name], "compiledFor"));
   const compiledFor = features.filter((name) => cpu.features[name] === "compiledFor");
   const nvidia = measureCuda(files, gpu, driver);
+  const isOwn = (file: InspectedFile) => file.package === null && file.cpu?.architecture === cpu.architecture;
   const levelOf = (needed: readonly string[]) => levelNeeded(ociNames[cpu.architecture ?? ""] ?? "", needed);
   return {
     cpu: { level: levelOf(features), features, compiledFor },
     cuda: nvidia.cuda,
     kernel: cpu.kernel,
     choices: {
-      cpu: cpuChoices(variantFiles(files, cpu), features).map((choice) => ({
+      // Without the distribution's own variants: they serve every CPU.
+      cpu: cpuChoices(files.filter(isOwn), features).map((choice) => ({
         ...choice,
         level: levelOf(choice.features),
       })),
@@ -85,11 +87,4 @@ export function requirementOf(
     },
     undecided: [...unreadMachines(files, cpu), ...undecidedAmd(files, amd), ...nvidia.undecided],
   };
-}
-
-/** Without the distribution's own variants: they serve every CPU. */
-function variantFiles(files: readonly InspectedFile[], { architecture }: ImageCpu) {
-  return files
-    .filter((file) => file.package === null && file.cpu?.architecture === architecture)
-    .map(({ path, cpu, program }) => ({ path, cpu, neededLevel: program?.neededLevel ?? null }));
 }

@@ -1,10 +1,10 @@
 /** Tells what a wheel, a library or a folder needs of the system that runs it, and judges a system by that. An image brings its own. */
 
+import { basename } from "node:path";
 import { compareVersionTexts } from "../hardware/driver-version.ts";
 import type { Libc } from "../host/own-libc.ts";
 import type { LibcNeed } from "./elf/dynamic.ts";
 import type { InspectedFile } from "./file-inspection.ts";
-import { type WheelTags, wheelTagsOf } from "./wheel-tags.ts";
 
 export interface SystemNeeds {
   /** null for anything but a wheel. */
@@ -61,9 +61,7 @@ export function judgeSystem(needs: SystemNeeds | null, platform: string, own: Li
   if (needs === null) return { reasons: [], conditions: [], unknown: [] };
   const tagged = needs.tags === null ? null : tagsFor(needs.tags, platform);
   const ways = [...(tagged?.libcs ?? []), ...needs.libcs];
-  const libcs = ["glibc", "musl"].flatMap(
-    (name) => newestOf(ways.filter((libc) => libc.name === name)) ?? [],
-  );
+  const libcs = ofEach(ways, -1);
   const python = needs.tags?.python ?? null;
   const judged = judgeLibcs(libcs, own);
   return {
@@ -85,24 +83,15 @@ function tagsFor({ platforms }: WheelTags, platform: string) {
     const fix = `take the wheel for ${platform}`;
     return { ...none, reasons: [{ code: "ARCH_MISMATCH", message, fix, file: null } as const] };
   }
-  const libcs = own.map(({ libc }) => libc);
   // One tag is enough: the oldest of each library counts, and none where a tag asks for none.
-  const oldest = ["glibc", "musl"].flatMap(
-    (name) => oldestOf(libcs.filter((libc) => libc?.name === name)) ?? [],
-  );
-  return { ...none, libcs: libcs.includes(null) ? [] : oldest.map((libc) => ({ ...libc, file: null })) };
+  const libcs = own.flatMap(({ libc }) => (libc === null ? [] : [{ ...libc, file: null }]));
+  return { ...none, libcs: libcs.length < own.length ? [] : ofEach(libcs, 0) };
 }
 
-function byVersion(a: LibcNeed, b: LibcNeed): number {
-  return compareVersionTexts(a.version ?? "0", b.version ?? "0");
-}
-
-function oldestOf(libcs: readonly (LibcNeed | null)[]): LibcNeed | undefined {
-  return libcs.flatMap((libc) => libc ?? []).sort(byVersion)[0];
-}
-
-function newestOf(libcs: readonly FileLibc[]): FileLibc | undefined {
-  return [...libcs].sort(byVersion).at(-1);
+/** Of each library the oldest, at 0, or the newest, at -1. */
+function ofEach(libcs: readonly FileLibc[], place: 0 | -1): readonly FileLibc[] {
+  const sorted = [...libcs].sort((a, b) => compareVersionTexts(a.version ?? "0", b.version ?? "0"));
+  return ["glibc", "musl"].flatMap((wanted) => sorted.filter(({ name }) => name === wanted).at(place) ?? []);
 }
 
 /** Of files for both libraries a system takes its own. */
@@ -118,4 +107,72 @@ function judgeLibcs(libcs: readonly FileLibc[], own: Libc | null): Omit<SystemFi
   const message = `needs ${text}, this system has ${has}`;
   const fix = `run it on a system with ${text}, or in an image with ${text}`;
   return { reasons: [{ code: libcMismatch, message, fix, file: need.file }], conditions: [] };
+}
+
+export interface WheelTags {
+  /** The Python that it is for: `CPython 3.11`, `CPython >= 3.8`; null for one that any Python 3 takes, and for other Pythons. */
+  readonly python: string | null;
+  /** One of them is enough. */
+  readonly platforms: readonly PlatformTag[];
+}
+
+interface PlatformTag {
+  readonly tag: string;
+  /** `linux/amd64`, `any`; null for an unknown tag. */
+  readonly platform: string | null;
+  readonly libc: LibcNeed | null;
+}
+
+/**
+ * The tags in the name of a wheel (PyPA specifications, "Binary distribution format", "Platform compatibility tags"). null for a file that is
+ * no wheel by its name.
+ */
+function wheelTagsOf(path: string): WheelTags | null {
+  const parts = /^(.+)\.whl$/.exec(basename(path))?.[1]?.split("-") ?? [];
+  if (parts.length !== 5 && parts.length !== 6) return null;
+  const [pythons = "", abis = "", platforms = ""] = parts.slice(-3);
+  return { python: pythonOf(pythons, abis), platforms: platforms.split(".").flatMap(platformsOf) };
+}
+
+function pythonOf(pythons: string, abis: string): string | null {
+  const version = /^cp(3)(\d+)$/.exec(pythons);
+  if (version === null || abis === "none") return null;
+  return `CPython ${abis.split(".").includes("abi3") ? ">= " : ""}${version[1]}.${version[2]}`;
+}
+
+const architectures: Readonly<Record<string, readonly string[]>> = {
+  x86_64: ["amd64"],
+  amd64: ["amd64"],
+  i386: ["386"],
+  i686: ["386"],
+  "32": ["386"],
+  aarch64: ["arm64"],
+  arm64: ["arm64"],
+  armv7l: ["arm/v7"],
+  ppc64le: ["ppc64le"],
+  s390x: ["s390x"],
+  riscv64: ["riscv64"],
+  universal2: ["amd64", "arm64"],
+};
+
+/** The glibc of the names before `manylinux_2_28` (PEP 513, 571, 599). */
+const oldNames: Readonly<Record<string, string>> = { "1": "2.5", "2010": "2.12", "2014": "2.17" };
+
+function platformsOf(tag: string): readonly PlatformTag[] {
+  if (tag === "any") return [{ tag, platform: "any", libc: null }];
+  const [, system = "", before = "", architecture = ""] =
+    /^(manylinux|musllinux|linux|macosx|win)(|\d+|(?:_\d+){2})_?(x86_64|[a-z][a-z0-9]*|32)$/.exec(tag) ?? [];
+  const version = oldNames[before] ?? before.split("_").filter(Boolean).join(".");
+  const os = { macosx: "darwin", win: "windows" }[system] ?? "linux";
+  const found = architectures[architecture]?.map((each) => ({
+    tag,
+    platform: `${os}/${each}`,
+    libc: libcOf(system, version),
+  }));
+  return found ?? [{ tag, platform: null, libc: null }];
+}
+
+function libcOf(system: string, version: string): LibcNeed | null {
+  if (system === "manylinux") return { name: "glibc", version };
+  return system === "musllinux" ? { name: "musl", version } : null;
 }

@@ -8,7 +8,7 @@ import { applicationFiles, cudaTargets, gpuOf } from "./nvidia/gpu-inspection.ts
 
 type Files = readonly InspectedFile[];
 
-interface Library {
+export interface Library {
   readonly path: string;
   readonly targets: readonly string[];
   /** Targets of code that the library may load by itself: cuFFT registers one kernel and carries the others. */

@@ -1,7 +1,7 @@
 /** Reads zstd frames within bounds: a header may claim any amount of memory. Source: RFC 8878, 3.1.1. */
 
 import { decompress } from "fzstd";
-import type { ZSTDDecoder } from "zstddec";
+import { once } from "../io/collections.ts";
 import type { ByteSource } from "./byte-source.ts";
 import { u16, u32, u64 } from "./little-endian.ts";
 
@@ -19,22 +19,22 @@ export interface ZstdFrame {
 /** Length of the longest header. */
 export const maxFrameHeader = 18;
 
-/** null if no frame begins there, or its header is cut off. */
-export function readZstdFrame(bytes: Uint8Array, at = 0): ZstdFrame | null {
-  const magic = u32(bytes, at);
-  if (magic >>> 4 === 0x184d2a5 && bytes.length >= at + 8)
-    return { headerSize: 8, window: 0, content: null, hasChecksum: false, skip: u32(bytes, at + 4) };
+/** null if the bytes begin no frame, or its header is cut off. */
+export function readZstdFrame(bytes: Uint8Array): ZstdFrame | null {
+  const magic = u32(bytes, 0);
+  if (magic >>> 4 === 0x184d2a5 && bytes.length >= 8)
+    return { headerSize: 8, window: 0, content: null, hasChecksum: false, skip: u32(bytes, 4) };
   if (magic !== 0xfd2fb528) return null;
-  const descriptor = bytes[at + 4] ?? 0;
+  const descriptor = bytes[4] ?? 0;
   const isSingle = (descriptor & 0x20) !== 0;
   const dictionary = [0, 1, 2, 4][descriptor & 3] ?? 0;
   const content = [isSingle ? 1 : 0, 2, 4, 8][descriptor >> 6] ?? 0;
-  const contentAt = at + 5 + (isSingle ? 0 : 1) + dictionary;
-  if (contentAt + content > bytes.length || at + 6 > bytes.length) return null;
-  const byte = bytes[at + 5] ?? 0;
+  const contentAt = 5 + (isSingle ? 0 : 1) + dictionary;
+  if (contentAt + content > bytes.length || bytes.length < 6) return null;
+  const byte = bytes[5] ?? 0;
   const base = 2 ** (10 + (byte >> 3));
   return {
-    headerSize: contentAt + content - at,
+    headerSize: contentAt + content,
     window: isSingle ? contentSize(bytes, contentAt, content) : base + (base / 8) * (byte & 7),
     content: content === 0 ? null : contentSize(bytes, contentAt, content),
     hasChecksum: (descriptor & 4) !== 0,
@@ -97,21 +97,16 @@ export async function beginningOfZstd(input: Uint8Array): Promise<Uint8Array | n
   return decompressZstd(Buffer.concat([oneBlock, block]), maxBlock);
 }
 
-let ready: Promise<ZSTDDecoder> | null = null;
-
 /**
  * zstd itself, as WebAssembly, takes a fifth of fzstd's time. fzstd stays for streams of any length, and for bundles of 256 MiB:
  * WebAssembly never gives memory back.
  */
-function decoder(): Promise<ZSTDDecoder> {
-  ready ??= (async () => {
-    const { ZSTDDecoder } = await import("zstddec");
-    const made = new ZSTDDecoder();
-    await made.init();
-    return made;
-  })();
-  return ready;
-}
+const decoder = once(async () => {
+  const { ZSTDDecoder } = await import("zstddec");
+  const made = new ZSTDDecoder();
+  await made.init();
+  return made;
+});
 
 /** In one go: the library's stream moves its whole window for each block. null for a damaged frame. */
 function wholeFrame(input: Uint8Array, size: number): Uint8Array | null {
@@ -134,10 +129,7 @@ const bytesPerBlock = 4096;
  * Decompresses the whole frame that begins the input, and tells its length. null if it does not hold exactly `size` bytes. It takes no
  * memory but for these, however large the frame's window is.
  */
-export function inflateZstd(
-  input: Uint8Array,
-  size: number,
-): { readonly plain: Uint8Array; readonly used: number } | null {
+export function inflateZstd(input: Uint8Array, size: number) {
   const frame = readZstdFrame(input);
   if (frame === null || frame.skip !== null || (frame.content ?? size) !== size) return null;
   let blocks = 0;

@@ -2,7 +2,6 @@
 
 import { ImgmatchError } from "../errors.ts";
 import { fieldsOf, isRecord, parseJson } from "../io/json.ts";
-import type { Digest } from "../oci/digest.ts";
 import { digestOf } from "../oci/digest-of.ts";
 import { indexTypes, manifestTypes } from "../oci/media-types.ts";
 import { formatImageReference, type ImageReference, withDigest, withTag } from "../oci/reference.ts";
@@ -64,25 +63,9 @@ const mostWrites = 20;
 export async function attach(
   registry: AttachmentRegistry,
   subject: Subject,
-  artifact: Artifact,
-  options: TryOptions = {},
-): Promise<Digest> {
-  return (await attachListed(registry, subject, artifact, options)).digest;
-}
-
-export interface Attached {
-  readonly digest: Digest;
-  /** Puts the artifact back if the image's list has lost it. Answers true if it was lost. */
-  readonly lookAgain: () => Promise<boolean>;
-}
-
-/** The same with a later look: in a registry without conditional writes, another writer can drop an entry of the list. */
-export async function attachListed(
-  registry: AttachmentRegistry,
-  subject: Subject,
   { artifactType, content, annotations }: Artifact,
   options: TryOptions = {},
-): Promise<Attached> {
+) {
   const { reference, digest } = subject;
   const empty = Buffer.from("{}");
   const [about, emptyDigest, layerDigest] = await Promise.all([
@@ -106,21 +89,24 @@ export async function attachListed(
   const entry = { ...descriptorOf(manifest), artifactType, annotations };
   const look = () => attachManifest(registry, subject, { manifest, entry }, options);
   await look();
-  return { digest: manifest.digest, lookAgain: look };
+  return {
+    digest: manifest.digest,
+    /**
+     * Puts the artifact back if the image's list has lost it: in a registry without conditional writes, another writer can drop an entry.
+     * Answers true if it was lost.
+     */
+    lookAgain: look,
+  };
 }
 
-export interface AttachedManifest {
-  /** Names the subject. Its blobs are in the repository. */
-  readonly manifest: Manifest;
-  /** Its entry in a list of referrers. */
-  readonly entry: Referrer;
-}
-
-/** The same for a manifest that exists, in another repository for example. Answers true if a list had to be written. */
+/**
+ * The same for a manifest that exists, in another repository for example: it names the subject, its blobs are here, and `entry` stands for it
+ * in a list of referrers. Answers true if a list had to be written.
+ */
 export async function attachManifest(
   registry: Pick<AttachmentRegistry, "readManifest" | "writeManifest" | "readReferrers">,
   { reference, digest }: Subject,
-  { manifest, entry }: AttachedManifest,
+  { manifest, entry }: { readonly manifest: Manifest; readonly entry: Referrer },
   options: TryOptions = {},
 ): Promise<boolean> {
   await registry.writeManifest({ ...reference, tag: null, digest: manifest.digest }, manifest);
@@ -193,16 +179,8 @@ function withReferrer(held: Manifest | null, entry: Referrer): Manifest | null {
   return manifestOf(indexTypes.oci, { ...(isRecord(json) ? json : {}), manifests: [...others, entry] });
 }
 
-interface Layer {
-  readonly digest: Digest;
-  readonly annotations: Readonly<Record<string, string>>;
-}
-
 /** null if the tag has the same signature already. */
-function withLayer(
-  held: Manifest | null,
-  layer: Layer,
-): { readonly manifest: Manifest; readonly config: Buffer } | null {
+function withLayer(held: Manifest | null, layer: Pick<Referrer, "annotations">) {
   const json = fieldsOf(held === null ? null : parseJson(held.bytes));
   const others: readonly unknown[] = Array.isArray(json.layers) ? json.layers : [];
   const signatureOf = (each: unknown) => fieldsOf(fieldsOf(each).annotations)[layerAnnotations.signature];

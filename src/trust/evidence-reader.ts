@@ -7,7 +7,7 @@ import { type Digest, isDigest, isSize } from "../oci/digest.ts";
 import { withDigest } from "../oci/reference.ts";
 import type { Manifest, ReferrersReader, RegistryClient } from "../oci/registry/client.ts";
 import { RegistryError } from "../oci/registry/registry-error.ts";
-import { invalidSignature, type Subject } from "./evidence.ts";
+import { invalidSignature, type Subject, type UnreadEvidence } from "./evidence.ts";
 
 export type EvidenceReader = Pick<RegistryClient, "readManifest" | "streamBlob"> & ReferrersReader;
 
@@ -18,23 +18,19 @@ export interface NamedPart {
 }
 
 /** A part that cannot be read. It hides no other part. */
-export interface Unread {
-  readonly format: "unread";
-  readonly why: string;
+export interface Unread extends UnreadEvidence {
   /** The error if no other part can be read. */
   readonly error: ImgmatchError;
 }
 
-/** Throws if the registry gives no answer. */
-export interface PartReader {
-  /** null if it was removed meanwhile. */
-  readonly manifest: (named: NamedPart) => Promise<Manifest | Unread | null>;
-  /** @param most bytes */
-  readonly blob: (layer: unknown, most: number) => Promise<Buffer | Unread>;
-}
+export type PartReader = ReturnType<typeof partReader>;
 
-/** @param most bytes of all parts together */
-export function partReader(registry: EvidenceReader, subject: Subject, most: number): PartReader {
+/**
+ * Its functions throw if the registry gives no answer.
+ *
+ * @param most bytes of all parts together
+ */
+export function partReader(registry: EvidenceReader, subject: Subject, most: number) {
   const { reference } = subject;
   let left = most;
   const refuse = (why: string): Unread => ({ format: "unread", why, error: invalidSignature(subject, why) });
@@ -55,9 +51,11 @@ export function partReader(registry: EvidenceReader, subject: Subject, most: num
     }
   }
   return {
-    manifest: (named) =>
+    /** null if it was removed meanwhile. */
+    manifest: (named: NamedPart) =>
       read(named, most, (digest, size) => registry.readManifest(withDigest(reference, digest), size)),
-    blob: (layer, mostOfOne) =>
+    /** @param mostOfOne bytes */
+    blob: (layer: unknown, mostOfOne: number) =>
       read(fieldsOf(layer), mostOfOne, async (digest, size) => {
         const pieces: Uint8Array[] = [];
         for await (const piece of registry.streamBlob(reference, digest, size)) pieces.push(piece);
@@ -66,13 +64,7 @@ export function partReader(registry: EvidenceReader, subject: Subject, most: num
   };
 }
 
-export interface NamedLayer {
-  readonly layer: unknown;
-  readonly mediaType: string | null;
-  readonly notes: Readonly<Record<string, string>>;
-}
-
-export function layersOf({ bytes }: Manifest): readonly NamedLayer[] {
+export function layersOf({ bytes }: Manifest) {
   const { layers } = fieldsOf(parseJson(bytes));
   return (Array.isArray(layers) ? layers : []).map((layer) => {
     const { mediaType, annotations } = fieldsOf(layer);

@@ -113,12 +113,10 @@ export function signatureTag(digest: string): string {
 
 /** One piece of evidence that does not prove what was asked. */
 export interface Failure {
-  readonly code: FailureCode;
+  readonly code: keyof typeof fixes;
   /** The predicate of a sentence about the image: `is not signed by this key`. */
   readonly why: string;
 }
-
-type FailureCode = keyof typeof fixes;
 
 /** From the least telling to the most telling: of many failures the last is reported first. */
 const fixes = {

@@ -4,7 +4,7 @@ import { checked, fields, oneOf, text } from "../io/checks.ts";
 import { parseJson } from "../io/json.ts";
 import { isDigest } from "../oci/digest.ts";
 import { base64, type Failure, type ReadEvidence, type SimpleSigning, type Subject } from "./evidence.ts";
-import { readBundle, readStatement, type Statement } from "./statement.ts";
+import { readBundle, readStatement } from "./statement.ts";
 
 export interface Identity {
   readonly name: string;
@@ -14,8 +14,6 @@ export interface Identity {
 export interface Proof {
   /** The identity in the certificate; null if a key was asked for. */
   readonly identity: Identity | null;
-  /** The signed statement about the image; null in simple signing, which states the digest alone. */
-  readonly statement: Statement | null;
 }
 
 /** Judges one piece of evidence by one trusted signer. */
@@ -33,8 +31,8 @@ export function bundleProof(
   if (typeof statement === "string") return damaged(statement);
   if (statement.predicateType !== predicateType)
     return damaged(`it states ${statement.predicateType} where ${predicateType} is asked for`);
-  if (statement.subjects.some(({ sha256 }) => `sha256:${sha256}` === digest)) return { identity, statement };
-  return ofOther(statement.subjects.map(({ sha256 }) => `sha256:${sha256}`).join(", ") || "nothing");
+  if (statement.subjects.includes(digest)) return { identity };
+  return ofOther(statement.subjects.join(", ") || "nothing");
 }
 
 const simplePayload = fields({
@@ -56,15 +54,11 @@ export function simpleProof(
   const reading = checked(parseJson(Buffer.from(payload, "base64")), simplePayload, "its payload");
   if (!reading.ok) return damaged(reading.mistakes.join("; "));
   const signed = reading.value.critical.image["docker-manifest-digest"];
-  return signed === digest ? { identity, statement: null } : ofOther(signed);
+  return signed === digest ? { identity } : ofOther(signed);
 }
 
 export function damaged(what: string): Failure {
   return { code: "SIGNATURE_INVALID", why: `has a signature that is not one: ${what}` };
-}
-
-export function unreadable(why: string): Failure {
-  return { code: "SIGNATURE_INVALID", why: `has a signature that cannot be read: ${why}` };
 }
 
 function ofOther(signed: string): Failure {

@@ -30,7 +30,8 @@ export function parsePublicKey({ name, pem }: Pick<TrustedKey, "name" | "pem">):
     throw invalidKey(name, "is a private key", "name the public one: cosign.pub");
   const key = attempt(() => createPublicKey(pem), null);
   if (key === null) throw invalidKey(name, "is no public key as PEM", "name a file as cosign.pub");
-  return { key, hint: hintOf(key), hashes: hashesOf(name, key) };
+  const hint = createHash("sha256").update(key.export({ type: "spki", format: "der" }));
+  return { key, hint: hint.digest("base64"), hashes: hashesOf(name, key) };
 }
 
 /** The hashes that a key may sign with. imgmatch signs with the first. Throws `KEY_INVALID`. */
@@ -47,13 +48,6 @@ export function hashesOf(name: string, key: KeyObject): readonly (string | null)
     `is a key of ${type}${more}`,
     "use one of EC P-256, P-384 or P-521, of Ed25519, or of RSA with 2048 bits or more",
   );
-}
-
-function hintOf(key: KeyObject): string {
-  const publicKey = key.type === "public" ? key : createPublicKey(key);
-  return createHash("sha256")
-    .update(publicKey.export({ type: "spki", format: "der" }))
-    .digest("base64");
 }
 
 export async function isSignedBy(

@@ -4,6 +4,7 @@ import { chmodSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ImgmatchError } from "../errors.ts";
 import { attempt } from "../io/attempt.ts";
+import { compareText } from "../io/collections.ts";
 import { type Check, checked, object, record, schemaVersion, someText } from "../io/checks.ts";
 import { isErrno, readBounded, unreadable } from "../io/files.ts";
 import { makeFolders } from "../io/folders.ts";
@@ -97,15 +98,13 @@ function whyBack(seen: Seen, mine: Seen): string | null {
   return null;
 }
 
-function readSeen(
-  place: string,
-  reference: string,
-): readonly { readonly seen: Seen; readonly file: string }[] {
-  return listFolder(place)
+function readSeen(place: string, reference: string) {
+  return unlessGone(place, () => readdirSync(place).sort(), [])
     .filter((name) => name.endsWith(".json"))
     .flatMap((name) => {
       const file = join(place, name);
-      const bytes = readIfThere(file);
+      // Another process that removed it meanwhile has seen a newer index.
+      const bytes = unlessGone(file, () => readBounded(file, inputLimits.lock), null);
       if (bytes === null) return [];
       const reading = readJson(bytes.toString("utf8"));
       const seen = reading.ok
@@ -122,22 +121,12 @@ function readSeen(
     });
 }
 
-function listFolder(place: string): readonly string[] {
+function unlessGone<T>(path: string, read: () => T, gone: T): T {
   try {
-    return readdirSync(place).sort();
+    return read();
   } catch (error) {
-    if (isErrno(error, "ENOENT")) return [];
-    throw unreadable(place, error);
-  }
-}
-
-/** null for a file that another process removed meanwhile: it has seen a newer index. */
-function readIfThere(file: string): Buffer | null {
-  try {
-    return readBounded(file, inputLimits.lock);
-  } catch (error) {
-    if (isErrno(error, "ENOENT")) return null;
-    throw error instanceof ImgmatchError ? error : unreadable(file, error);
+    if (isErrno(error, "ENOENT")) return gone;
+    throw error instanceof ImgmatchError ? error : unreadable(path, error);
   }
 }
 
@@ -146,16 +135,6 @@ function requireSafe(folder: string, place: string): void {
   requireOwn([...files, place, join(folder, "seen"), folder], "CACHE_UNSAFE", "it can make imgmatch forget", {
     fix: () => "name a folder of your own",
   });
-}
-
-interface Parsed {
-  /** `1.4.0`. */
-  readonly numbers: readonly string[];
-  /** Commits since the tag, in the words of `git describe`. */
-  readonly since: string;
-  readonly commit: string;
-  /** `rc1`; empty for a release. */
-  readonly before: string;
 }
 
 /**
@@ -174,7 +153,8 @@ export function compareFleetVersions(one: string, other: string): number | null 
   return mine.commit === theirs.commit ? 0 : null;
 }
 
-function parse(version: string): Parsed | null {
+/** `since` counts the commits since the tag, in the words of `git describe`. `before` is `rc1`, and empty for a release. */
+function parse(version: string) {
   const [, main = "", since = "0", commit = ""] =
     /^(.*?)(?:-(\d+)-g([0-9a-f]{7,40}(?:-dirty)?))?$/.exec(version) ?? [];
   const [, numbers, before = ""] = /^v?(\d+(?:\.\d+)*)(?:-([^+]+))?(?:\+.*)?$/.exec(main) ?? [];
@@ -203,11 +183,11 @@ function compareWords(one: string, other: string): number {
   const [mine, theirs] = [/^\d/.test(one), /^\d/.test(other)];
   if (mine && theirs) return compareNumbers(one, other);
   if (mine !== theirs) return mine ? -1 : 1;
-  return one < other ? -1 : Number(one > other);
+  return compareText(one, other);
 }
 
 /** Numbers of any length. */
 function compareNumbers(one: string, other: string): number {
   const [mine, theirs] = [one.replace(/^0+(?=\d)/, ""), other.replace(/^0+(?=\d)/, "")];
-  return mine.length - theirs.length || (mine < theirs ? -1 : Number(mine > theirs));
+  return mine.length - theirs.length || compareText(mine, theirs);
 }

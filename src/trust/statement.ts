@@ -2,12 +2,13 @@
 
 import { checked, fields, ifPresent, list, someText, text } from "../io/checks.ts";
 import { fieldsOf, parseJson } from "../io/json.ts";
+import type { Digest } from "../oci/digest.ts";
 import { base64 } from "./evidence.ts";
 
 export interface Statement {
   readonly predicateType: string;
-  /** The artifacts that it is about: sha256 as hexadecimal digits, and a name that may be empty. */
-  readonly subjects: readonly { readonly name: string; readonly sha256: string }[];
+  /** The artifacts that it is about. */
+  readonly subjects: readonly Digest[];
   /** Unchecked. */
   readonly predicate: unknown;
 }
@@ -16,12 +17,6 @@ export interface Envelope {
   readonly payloadType: string;
   readonly payload: Buffer;
   readonly signatures: readonly Buffer[];
-}
-
-export interface BundleContent {
-  readonly envelope: Envelope;
-  /** Names the key; null with a certificate or nothing. */
-  readonly hint: string | null;
 }
 
 export const statementType = "application/vnd.in-toto+json";
@@ -45,8 +40,13 @@ const statementFields = fields({
   ),
 });
 
-/** A text is the fault. The numbers of the bundle's protobuf form are left to the libraries. */
-export function readBundle(content: string): BundleContent | string {
+/**
+ * The envelope, and the hint that names the key: null with a certificate or nothing. A text is the fault. The numbers of the bundle's
+ * protobuf form are left to the libraries.
+ */
+export function readBundle(
+  content: string,
+): { readonly envelope: Envelope; readonly hint: string | null } | string {
   const bundle = fieldsOf(parseJson(content));
   const reading = checked(bundle.dsseEnvelope, envelopeFields, "dsseEnvelope");
   if (!reading.ok) return reading.mistakes.join("; ");
@@ -71,8 +71,8 @@ export function readStatement({ payloadType, payload }: Envelope): Statement | s
   const { predicateType, subject } = reading.value;
   return {
     predicateType,
-    subjects: subject.flatMap(({ name, digest: { sha256 } }) =>
-      sha256 === undefined ? [] : [{ name: name ?? "", sha256 }],
+    subjects: subject.flatMap(({ digest: { sha256 } }): Digest[] =>
+      sha256 === undefined ? [] : [`sha256:${sha256}`],
     ),
     predicate: fieldsOf(json).predicate,
   };

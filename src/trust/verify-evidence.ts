@@ -9,7 +9,7 @@ import {
   type Subject,
   unproven,
 } from "./evidence.ts";
-import { bundleProof, damaged, type Judge, type Proof, simpleProof, unreadable } from "./proof.ts";
+import { bundleProof, damaged, type Judge, type Proof, simpleProof } from "./proof.ts";
 import { isSignedBy, parsePublicKey } from "./public-key.ts";
 import { describeTrusted, type TrustedKey, type TrustedSigner } from "./trusted-signers.ts";
 import { preAuthentication, readBundle } from "./statement.ts";
@@ -50,7 +50,8 @@ export async function verifyEvidence(
     const judge = await judgeOf(signer, options);
     for (const each of evidence) {
       if (each.format === "unread") {
-        failures.push(unreadable(each.why));
+        const why = `has a signature that cannot be read: ${each.why}`;
+        failures.push({ code: "SIGNATURE_INVALID", why });
         continue;
       }
       const verdict = await judge(each, subject);

@@ -73,31 +73,27 @@ function verifiedIdentity(verifier: Verifier, bundle: Bundle, evidence: ReadEvid
   } catch (error) {
     const why = faultOf(error);
     const isOfCertificate = error instanceof VerificationError && error.code === "CERTIFICATE_ERROR";
-    const late = isOfCertificate && entity !== null ? outside(bundle, entity) : null;
+    const late = isOfCertificate && entity !== null ? outside(entity) : null;
     return late === null ? damaged(why) : { code: "CERTIFICATE_EXPIRED", why: late };
   }
 }
 
 /** The fault if one of its times lies outside the certificate's; null if none does. */
-function outside(bundle: Bundle, { timestamps }: SignedEntity): string | null {
-  const { content } = bundle.verificationMaterial;
-  if (content.$case === "publicKey") return null;
-  const der =
-    content.$case === "certificate"
-      ? content.certificate.rawBytes
-      : content.x509CertificateChain.certificates[0]?.rawBytes;
-  const certificate = der && attempt(() => new X509Certificate(der), null);
-  if (!certificate) return null;
-  const { validFrom, validTo } = certificate;
+function outside({ key, timestamps }: SignedEntity): string | null {
+  if (key.$case === "public-key") return null;
+  const { certificate } = key;
+  const validity = attempt(() => [certificate.notBefore, certificate.notAfter] as const, null);
+  if (validity === null) return null;
+  const [from, to] = validity;
   const times = timestamps.map((each) =>
     each.$case === "transparency-log"
       ? new Date(Number(each.tlogEntry.integratedTime) * 1000)
       : each.timestamp.signingTime,
   );
-  const wrong = times.find((time) => time < new Date(validFrom) || time > new Date(validTo));
+  const wrong = times.find((time) => time < from || time > to);
   return wrong === undefined
     ? null
-    : `was signed at ${wrong.toISOString()} with a certificate of ${new Date(validFrom).toISOString()} to ${new Date(validTo).toISOString()}`;
+    : `was signed at ${wrong.toISOString()} with a certificate of ${from.toISOString()} to ${to.toISOString()}`;
 }
 
 /** A text is the fault. */

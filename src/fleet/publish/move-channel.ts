@@ -65,7 +65,7 @@ export async function moveChannel(
   };
   const recordMove = async () => {
     const attached = await attach(registry, { reference, digest }, artifact, pace);
-    await vouching?.vouch([attached, ...digestsOf(digest, index)]);
+    await vouching?.vouch([attached.digest, ...digestsOf(digest, index)]);
   };
   const expected = [known?.digest, digest];
   const next = (held: ManifestDescriptor | null, written: number): Writing | null => {

@@ -2,6 +2,7 @@
 
 import { throwProblems, usageError } from "../../errors.ts";
 import { findMarch, marchFeatures, unknownWithout } from "../../hardware/cpu-marches.ts";
+import { count } from "../../io/table.ts";
 import type { LockedAdoption } from "../../lock/lock.ts";
 import {
   answerOfSide,
@@ -87,9 +88,7 @@ export function adoptedImage(opened: OpenedImage, statement: Statement): Adopted
       ...(requires.cpu.by === undefined ? [] : [choiceNote("CPU variant", inspection.requires.choices.cpu)]),
       ...(unopened === 0
         ? []
-        : [
-            `${unopened === 1 ? "1 file" : `${unopened} files`} could not be opened: imgmatch inspect lists them`,
-          ]),
+        : [`${count(unopened, "file")} could not be opened: imgmatch inspect lists them`]),
       ...adoptedSides.flatMap((side) => side.notes),
       ...audit.notes.map(({ message }) => message),
     ],
@@ -98,13 +97,10 @@ export function adoptedImage(opened: OpenedImage, statement: Statement): Adopted
 
 function adoptSides(asked: AskedImage): readonly AdoptedSide[] {
   const adopted: AdoptedSide[] = [];
-  for (const vendor of gpuVendors)
-    adopted.push(
-      sides[vendor].adopt(
-        asked,
-        adopted.some(({ requires }) => Object.keys(requires).length > 0),
-      ),
-    );
+  for (const vendor of gpuVendors) {
+    const isBeside = adopted.some(({ requires }) => Object.keys(requires).length > 0);
+    adopted.push(sides[vendor].adopt(asked, isBeside));
+  }
   return adopted;
 }
 
@@ -124,11 +120,7 @@ function compiledFor({ requires, files }: ImageInspection): readonly CompiledFor
 }
 
 /** The needs of an image that {@link adoptedImage} refuses: all but the GPU side, and the vendors: the image needs a GPU of one vendor. */
-export function needsBesideGpu(opened: OpenedImage): {
-  readonly requires: Requirement;
-  readonly gpus: readonly UndecidedGpu[];
-  readonly compiledFor: readonly CompiledFor[];
-} {
+export function needsBesideGpu(opened: OpenedImage) {
   const inspection = inspectionOf(opened);
   const { kernel } = inspection.requires;
   const gpus: UndecidedGpu[] = [];

@@ -27,12 +27,6 @@ export interface AmdTargetCount {
   readonly modules: number;
 }
 
-export interface AmdModule {
-  readonly place: string;
-  readonly bytes: number;
-  readonly images: readonly AmdImage[];
-}
-
 export type AmdTally = ReturnType<typeof createAmdTally>;
 
 export function createAmdTally() {
@@ -42,7 +36,7 @@ export function createAmdTally() {
   let unlinked = 0;
   return {
     ...all,
-    add({ place, bytes, images }: AmdModule) {
+    add(place: string, bytes: number, images: readonly AmdImage[]) {
       add(place, bytes);
       const seen = new Set<string>();
       for (const image of images) {

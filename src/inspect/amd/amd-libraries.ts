@@ -30,12 +30,12 @@ interface AmdFile {
 
 /** null for files without GPU code of AMD. */
 export function amdOf(files: readonly AmdFile[]): ImageAmd | null {
-  const holders = files.flatMap(({ path, amd }) => (amd === null ? [] : [{ path, amd }]));
-  if (holders.length === 0) return null;
+  const codes = files.flatMap(({ amd }) => amd ?? []);
+  if (codes.length === 0) return null;
   const libraries = amdLibraries(files);
   return {
-    targets: targetsOf(holders.map(({ amd }) => amd)),
-    unknown: [...new Set(holders.flatMap(({ amd }) => Object.keys(amd.unknown)))].sort(),
+    targets: targetsOf(codes),
+    unknown: [...new Set(codes.flatMap(({ unknown }) => Object.keys(unknown)))].sort(),
     libraries: libraries.map(({ path, targets }) => ({ path, targets })),
     cards: amdArchitectures
       .filter((card) => libraries.some(({ targets }) => targets.some((target) => isFor(target, card))))
@@ -62,8 +62,8 @@ export function undecidedAmd(files: readonly AmdFile[], amd: ImageAmd | null): r
 
 /** The names of AMD's targets of these files together. */
 export function amdTargets(files: readonly AmdFile[]): readonly string[] {
-  const codes = files.flatMap(({ amd }) => (amd === null ? [] : [amd]));
-  return [...new Set(targetsOf(codes).map(({ target }) => target))];
+  const targets = targetsOf(files.flatMap(({ amd }) => amd ?? []));
+  return [...new Set(targets.map(({ target }) => target))];
 }
 
 /** True for the card's own target and its generic one. Code for one state of xnack or sramecc counts: a host may be in that state. */
@@ -116,13 +116,7 @@ function targetsOf(codes: readonly AmdCode[]): ImageAmd["targets"] {
 }
 
 /** Libraries with code that a GPU runs, or may run. */
-export function amdLibraries<File extends AmdFile>(
-  files: readonly File[],
-): readonly {
-  readonly path: string;
-  readonly targets: readonly string[];
-  readonly files: readonly File[];
-}[] {
+export function amdLibraries<File extends AmdFile>(files: readonly File[]) {
   const holders = files.filter(
     ({ amd }) => amd !== null && amd.targets.length + Object.keys(amd.unknown).length > 0,
   );

@@ -70,10 +70,7 @@ export function readBundle(source: ByteSource, at: number): Bundle | null {
 }
 
 /** null for bytes that are no entry of a table. */
-function readEntry(
-  source: ByteSource,
-  at: number,
-): { readonly id: string; readonly offset: number; readonly size: number; readonly end: number } | null {
+function readEntry(source: ByteSource, at: number) {
   const numbers = readExactly(source, at, entryHeader);
   const length = numbers === null ? 0 : u64(numbers, 16);
   const bytes = length > maxId ? null : readExactly(source, at + entryHeader, length);
@@ -93,10 +90,7 @@ const maxStrings = 16;
  * Reads an image with its strings from `.llvm.offloading`, where `clang -fgpu-rdc` and OpenMP leave images, in the form of LLVM 22.1.8
  * (llvm/include/llvm/Object/OffloadBinary.h). null if none begins there, or it is not for AMD GPUs.
  */
-export function readOffloadBinary(
-  source: ByteSource,
-  at: number,
-): { readonly size: number; readonly image: AmdImage } | null {
+export function readOffloadBinary(source: ByteSource, at: number) {
   const head = readExactly(source, at, binaryHeader);
   if (head === null || !offloadMagic.equals(head.subarray(0, offloadMagic.length))) return null;
   const size = u64(head, 8);

@@ -21,26 +21,12 @@ const freePlain = 16 * 2 ** 20;
 /** A try costs as much as so many bytes, also of a frame that is damaged. */
 const leastCost = 2 ** 16;
 
-interface Header {
-  readonly bytes: number;
-  /** Bytes with the header; null in version 1, which does not tell. */
-  readonly total: number | null;
-  readonly plain: number;
-}
-
-export interface CompressedBundle {
-  /** Bytes in the file, as far as they are known. */
-  readonly bytes: number;
-  /** null if it could not be decompressed; `damage` tells why. */
-  readonly plain: Uint8Array | null;
-  readonly damage: readonly string[];
-}
-
 export function isCompressedBundle(head: Uint8Array): boolean {
   return readHeader(head) !== null;
 }
 
-function readHeader(head: Uint8Array): Header | null {
+/** `total` counts the bytes with the header; null in version 1, which does not tell. */
+function readHeader(head: Uint8Array) {
   if (!compressedMagic.equals(head.subarray(0, 4)) || head.length < compressedHead || u16(head, 6) > 1)
     return null;
   switch (u16(head, 4)) {
@@ -55,12 +41,11 @@ function readHeader(head: Uint8Array): Header | null {
   }
 }
 
-/** null if none begins there. `budget` is the bytes that bundles of the file may still be decompressed to. */
-export function readCompressedBundle(
-  source: ByteSource,
-  at: number,
-  budget: { left: number },
-): CompressedBundle | null {
+/**
+ * The bytes that it has in the file, as far as they are known, and its content: null if it could not be decompressed, and `damage` tells why.
+ * null if none begins there. `budget` is the bytes that bundles of the file may still be decompressed to.
+ */
+export function readCompressedBundle(source: ByteSource, at: number, budget: { left: number }) {
   const head = source.read(at, compressedHead);
   const header = readHeader(head);
   if (header === null) return null;

@@ -38,28 +38,14 @@ export function amdCodeSearch(
   const search: Search = { source, tally, place, budget: { left: budgetOf(source.size) } };
   return {
     patterns: [
-      {
-        lead: 8,
-        bytes: bundleMagic.subarray(8, 15),
-        endings: null,
-        found: (at) => foundBundle(search, at),
-      },
+      { lead: 8, bytes: bundleMagic.subarray(8, 15), found: (at) => foundBundle(search, at) },
       {
         lead: 2,
         bytes: compressedMagic.subarray(2),
-        endings: [
-          [1, 0],
-          [2, 0],
-          [3, 0],
-        ],
+        endings: [1, 2, 3].map((version) => [version, 0] as const),
         found: (at) => foundCompressed(search, at),
       },
-      {
-        lead: 3,
-        bytes: offloadMagic.subarray(3, 6),
-        endings: null,
-        found: (at) => foundOffloadBinary(search, at),
-      },
+      { lead: 3, bytes: offloadMagic.subarray(3, 6), found: (at) => foundOffloadBinary(search, at) },
       {
         lead: 0,
         bytes: Buffer.of(0x7f, 0x45, 0x4c, 0x46, 2, 1, 1),
@@ -89,7 +75,7 @@ function foundBundle({ source, tally, place }: Search, at: number): number {
     // The search goes on inside it, behind its table: tables that lie over one another are read once.
     if (bundle.hasMore) return next + bundle.tableEnd;
     const bytes = Math.min(bundle.end, source.size - next);
-    if (bundle.images.length > 0) tally.add({ place: place(next), bytes, images: bundle.images });
+    if (bundle.images.length > 0) tally.add(place(next), bytes, bundle.images);
     end = next + bytes;
     next += Math.ceil(bytes / bundleStep) * bundleStep;
   }
@@ -100,7 +86,7 @@ function foundCompressed({ source, tally, place, budget }: Search, at: number): 
   if (compressed === null) return at;
   const { bytes, plain, damage } = compressed;
   const bundle = plain === null ? null : readBundle(memorySource(plain), at);
-  tally.add({ place: place(at), bytes, images: bundle?.images ?? [] });
+  tally.add(place(at), bytes, bundle?.images ?? []);
   tally.complain([...damage, ...(bundle?.damage ?? [])]);
   if (plain !== null && bundle?.hasMore !== false)
     tally.complain([`the compressed bundle of GPU code at ${at} holds more than code for AMD GPUs`]);
@@ -110,7 +96,7 @@ function foundCompressed({ source, tally, place, budget }: Search, at: number): 
 function foundOffloadBinary({ source, tally, place }: Search, at: number): number {
   const found = readOffloadBinary(source, at);
   if (found === null) return at;
-  tally.add({ place: place(at), bytes: found.size, images: [found.image] });
+  tally.add(place(at), found.size, [found.image]);
   return at + found.size;
 }
 
@@ -118,7 +104,7 @@ function foundObject({ source, tally, place }: Search, at: number): number {
   const head = source.read(at, imageHead);
   const image = readCodeObject(head);
   if (image === null) return at;
-  tally.add({ place: place(at), bytes: Math.min(endOfTables(head), source.size - at), images: [image] });
+  tally.add(place(at), Math.min(endOfTables(head), source.size - at), [image]);
   return at + imageHead;
 }
 

@@ -4,7 +4,15 @@ import type { Problem } from "../../errors.ts";
 import type { RocmRequirement } from "../../lock/requirement.ts";
 import { amdLibraries, coversAmd, servesTarget, targetsOfAll } from "../amd/amd-libraries.ts";
 import type { ImageInspection } from "../inspection.ts";
-import { auditCode, type CodeRules, declaredCode, type Findings, type GpuAudit } from "./gpu-lies.ts";
+import {
+  andMore,
+  auditCode,
+  type CodeRules,
+  declaredCode,
+  type Findings,
+  type GpuAudit,
+  targetLines,
+} from "./gpu-lies.ts";
 import type { ImageOrigin } from "./origin.ts";
 
 const rules: CodeRules = {
@@ -42,12 +50,11 @@ function libraryLies(code: readonly string[], { amd }: ImageInspection, { own }:
     const found = without.filter(({ path }) => ownLibraries.has(path) === isOwn);
     const [first] = found;
     if (first === undefined) return [];
-    const more = found.length > 1 ? ` and ${found.length - 1} more` : "";
     return [
       {
         code: "AUDIT_GPU_TARGET_MISSING",
-        message: `${first.lacking.join(", ")} is declared, and ${first.path}${more}${isOwn ? "" : " of the base image"} has no code for it`,
-        details: found.slice(0, shown).map(({ path, targets }) => `    ${path}: ${targets.join(" ")}`),
+        message: `${first.lacking.join(", ")} is declared, and ${first.path}${andMore(found)}${isOwn ? "" : " of the base image"} has no code for it`,
+        details: targetLines(found),
         fix: isOwn
           ? "compile all libraries with {{gpu.offload}} of the template's view, or declare the targets that they have"
           : "take a base whose libraries have the target, where the program calls this one",
@@ -56,5 +63,3 @@ function libraryLies(code: readonly string[], { amd }: ImageInspection, { own }:
   };
   return { lies: problem(true), notes: problem(false) };
 }
-
-const shown = 5;

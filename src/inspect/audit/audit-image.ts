@@ -2,6 +2,7 @@
 
 import type { Problem } from "../../errors.ts";
 import type { CpuArchitecture } from "../../hardware/cpu-marches.ts";
+import { count } from "../../io/table.ts";
 import {
   answerOfSide,
   type BySide,
@@ -18,7 +19,7 @@ import type { OpenedImage } from "../image/open-layers.ts";
 import { type ImageInspection, inspectionOf } from "../inspection.ts";
 import { auditAmd } from "./amd-audit.ts";
 import { type BeyondDeclared, beyondDeclared, compiledOf, ignoresMarch, unusedFeatures } from "./cpu-use.ts";
-import type { GpuAudit } from "./gpu-lies.ts";
+import { andMore, type Findings, type GpuAudit, shown } from "./gpu-lies.ts";
 import { auditNvidia } from "./nvidia-audit.ts";
 import { type BaseOrigin, type ImageOrigin, originOf } from "./origin.ts";
 
@@ -117,13 +118,8 @@ function architectureOf(platform: string): CpuArchitecture | null {
   return architectures.find((each) => each === platform.split("/")[1]) ?? null;
 }
 
-const shown = 5;
-
 /** A proved need is a lie of the declaration, an estimate is for a person to look at. */
-function describeBeyond(
-  found: readonly BeyondDeclared[],
-  { march }: CpuRequirement,
-): { readonly lies: readonly Problem[]; readonly notes: readonly Problem[] } {
+function describeBeyond(found: readonly BeyondDeclared[], { march }: CpuRequirement): Findings {
   const isProved = ({ file, features }: BeyondDeclared) =>
     features.some((name) => file.answer?.features[name] === "needed");
   const fix = (features: string) =>
@@ -161,17 +157,14 @@ function describeFiles(
   const [first] = found;
   if (first === undefined) return [];
   const features = [...new Set(found.flatMap((each) => each.features))].sort();
-  const more = found.length > 1 ? ` and ${found.length - 1} more` : "";
-  const problem = describe(`${first.file.path}${more}`, features.join(", "));
+  const problem = describe(`${first.file.path}${andMore(found)}`, features.join(", "));
   return [{ ...problem, details: found.slice(0, shown).map(describeFile) }];
 }
 
 function describeFile({ file, features }: BeyondDeclared): string {
   const counts = features.map((name) => {
-    const count = file.cpu?.features[name]?.instructions ?? 0;
-    return count === 0
-      ? `${name} by its note`
-      : `${name} in ${count} ${count === 1 ? "instruction" : "instructions"}`;
+    const found = file.cpu?.features[name]?.instructions ?? 0;
+    return found === 0 ? `${name} by its note` : `${name} in ${count(found, "instruction")}`;
   });
   return `    ${file.path}: ${counts.join(", ")}`;
 }

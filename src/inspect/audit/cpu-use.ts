@@ -34,7 +34,7 @@ export function unusedFeatures(
     ...origin.own.flatMap((file) => (file.package === null ? allUsed(file) : takenForGranted(file))),
     ...origin.base.flatMap(takenForGranted),
   ]);
-  const decided = decidedFeatures(architecture);
+  const decided = decidedFeatures[architecture];
   return features
     .filter((feature) => decided.has(feature))
     .filter((feature) => !dependents(feature, architecture).some((each) => used.has(each)))
@@ -53,7 +53,7 @@ export function ignoresMarch(
 ): boolean {
   const programs = compiledOf(origin).filter((file) => runsOn(file, architecture));
   if (programs.length === 0 || couldHide(origin, architecture)) return false;
-  const decided = decidedFeatures(architecture);
+  const decided = decidedFeatures[architecture];
   const baseline = new Set([...x86Baseline, ...(findMarch("armv8-a")?.features ?? [])]);
   const beyond = [...nameableFeatures(architecture)].filter(
     (each) => decided.has(each) && !baseline.has(each),
@@ -116,15 +116,15 @@ function takenForGranted({ answer }: InspectedFile): readonly string[] {
 }
 
 /** Machines whose code is read. */
-const machines = {
+const machines: Readonly<Record<CpuArchitecture, readonly string[]>> = {
   amd64: ["x86_64", "x86"],
   arm64: ["aarch64"],
   ppc64le: [],
   riscv64: [],
-} as const satisfies Record<CpuArchitecture, readonly string[]>;
+};
 
 function runsOn({ cpu }: InspectedFile, architecture: CpuArchitecture): boolean {
-  return cpu !== null && (machines[architecture] as readonly string[]).includes(cpu.architecture);
+  return cpu !== null && machines[architecture].includes(cpu.architecture);
 }
 
 /** True if unread parts of the image's own files may hold code for this CPU. */
@@ -141,7 +141,7 @@ function couldHide({ own, ownUnopened }: ImageOrigin, architecture: CpuArchitect
 }
 
 function isForeign(machine: string, architecture: CpuArchitecture): boolean {
-  const runs: readonly string[] = architecture === "arm64" ? ["aarch64", "arm"] : machines[architecture];
+  const runs = architecture === "arm64" ? ["aarch64", "arm"] : machines[architecture];
   return runs.length > 0 && !runs.includes(machine);
 }
 
@@ -150,20 +150,6 @@ function dependents(feature: string, architecture: CpuArchitecture): readonly st
   if (architecture !== "arm64") return withoutX86Feature(feature);
   const extension = armExtension(feature);
   return extension === null ? [feature] : [feature, ...withoutArmExtension(extension)];
-}
-
-/** The features that an inspection can find, Linux names. */
-export function decidedFeatures(architecture: CpuArchitecture): ReadonlySet<string> {
-  switch (architecture) {
-    case "amd64":
-      return x86Features;
-    case "arm64":
-      return armFeatures;
-    // Their code is not read.
-    case "ppc64le":
-    case "riscv64":
-      return new Set();
-  }
 }
 
 const x86Features: ReadonlySet<string> = new Set([
@@ -178,3 +164,11 @@ const armFeatures: ReadonlySet<string> = new Set([
   ...arm64Rows.flatMap(([, , features]) => features.split(" ").filter(Boolean)),
   ...undecidedWithSme,
 ]);
+
+/** The features that an inspection can find, Linux names. Other code is not read. */
+export const decidedFeatures: Readonly<Record<CpuArchitecture, ReadonlySet<string>>> = {
+  amd64: x86Features,
+  arm64: armFeatures,
+  ppc64le: new Set(),
+  riscv64: new Set(),
+};

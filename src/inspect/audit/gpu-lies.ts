@@ -2,10 +2,10 @@
 
 import type { Problem } from "../../errors.ts";
 import type { GpuVendor, Measured } from "../../lock/requirement.ts";
-import { codeKeys, mayHideGpuCode } from "../file-inspection.ts";
+import { codeKeys, hidingGpuCode } from "../file-inspection.ts";
 import type { ImageInspection } from "../inspection.ts";
 import { isPtx } from "../nvidia/gpu-inspection.ts";
-import { vendorCode } from "../vendor-code.ts";
+import { type Library, vendorCode } from "../vendor-code.ts";
 import { compiledOf } from "./cpu-use.ts";
 import type { ImageOrigin } from "./origin.ts";
 
@@ -109,33 +109,27 @@ function codeLies(of: CodeOf, inspection: ImageInspection, origin: ImageOrigin):
  * Where no code is declared, code of another library than the GPU's vendor's is a lie, and so is a file that may hold some: hosts would be told
  * that only the toolkit's own libraries count.
  */
-function undeclaredCode(of: CodeOf, { files, unopened }: ImageInspection): Findings {
-  const { libraries, isOfVendor, unknownKinds } = vendorCode[of.vendor];
+function undeclaredCode(of: CodeOf, inspection: ImageInspection): Findings {
+  const { libraries, isOfVendor } = vendorCode[of.vendor];
   const isOther = ({ path }: { readonly path: string }) => !isOfVendor(path) && !/\.[ao]$/.test(path);
-  const found = libraries(files).filter(isOther);
-  const byPath = new Map(files.map((file) => [file.path, file]));
-  const hiding = [
-    ...unopened.filter(({ path, reason }) => mayHideGpuCode(byPath.get(path), reason, of.vendor)),
-    ...files.filter((file) => unknownKinds(file).length > 0),
-  ].filter(isOther);
-  const [first] = [...found, ...hiding];
+  const found = libraries(inspection.files).filter(isOther);
+  const [first] = [...found, ...unreadCode(of, inspection).filter(isOther)];
   if (first === undefined) return { lies: [], notes: [] };
-  const more = found.length > 1 ? ` and ${found.length - 1} more` : "";
   const all = [...new Set(found.flatMap(({ targets }) => targets))].sort();
   const inEach = all.filter((target) => found.every(({ targets }) => targets.includes(target)));
   const problem: Problem = {
     code: "AUDIT_GPU_CODE_UNDECLARED",
-    message: `no compute is declared, and ${first.path}${more} ${found.length > 0 ? `has code for ${all.join(", ")}` : "may have GPU code"}`,
+    message: `no compute is declared, and ${first.path}${andMore(found)} ${found.length > 0 ? `has code for ${all.join(", ")}` : "may have GPU code"}`,
     fix: `give the row a compute value${inEach.length === 0 ? "" : `, with the targets that each library has: ${JSON.stringify(inEach)}`}`,
-    details: found.slice(0, shown).map(({ path, targets }) => `    ${path}: ${targets.join(" ")}`),
+    details: targetLines(found),
   };
   return { lies: [problem], notes: [] };
 }
 
 /** Declared targets that no file has, if the image has programs and a compiler for use at run time: no lie, but not compiled yet. */
 function uncompiledTargets(of: CodeOf, inspection: ImageInspection, origin: ImageOrigin): readonly string[] {
-  if (compiledOf(origin).length === 0 || isUnread(of, inspection) || !mayCompile(of, inspection, origin))
-    return [];
+  const isUnread = unreadCode(of, inspection).length > 0;
+  if (compiledOf(origin).length === 0 || isUnread || !mayCompile(of, inspection, origin)) return [];
   return missingIn(of, vendorCode[of.vendor].targets(origin.base));
 }
 
@@ -154,20 +148,30 @@ function measuredCode(
 }
 
 function mayHideCode(of: CodeOf, inspection: ImageInspection, origin: ImageOrigin): boolean {
-  return isUnread(of, inspection) || mayCompile(of, inspection, origin);
+  return unreadCode(of, inspection).length > 0 || mayCompile(of, inspection, origin);
 }
 
 function mayCompile({ vendor, compiler }: CodeOf, { files }: ImageInspection, { own }: ImageOrigin): boolean {
   return vendorCode[vendor].targets(own).length === 0 && files.some(({ path }) => compiler.test(path));
 }
 
-function isUnread({ vendor }: CodeOf, { files, unopened }: ImageInspection): boolean {
-  if (files.some((file) => vendorCode[vendor].unknownKinds(file).length > 0)) return true;
-  const byPath = new Map(files.map((file) => [file.path, file]));
-  return unopened.some(({ path, reason }) => mayHideGpuCode(byPath.get(path), reason, vendor));
+/** Files that may hold code that nobody knows. */
+function unreadCode({ vendor }: CodeOf, { files, unopened }: ImageInspection) {
+  const unknown = files.filter((file) => vendorCode[vendor].unknownKinds(file).length > 0);
+  return [...hidingGpuCode(files, unopened, vendor), ...unknown];
 }
 
-const shown = 5;
+/** So many files are named for each problem. */
+export const shown = 5;
+
+/** Behind the first of several. */
+export function andMore(found: readonly unknown[]): string {
+  return found.length > 1 ? ` and ${found.length - 1} more` : "";
+}
+
+export function targetLines(libraries: readonly Pick<Library, "path" | "targets">[]): readonly string[] {
+  return libraries.slice(0, shown).map(({ path, targets }) => `    ${path}: ${targets.join(" ")}`);
+}
 
 /** Files with such code, the image's own first. */
 function holders({ vendor }: CodeOf, { own, base }: ImageOrigin): readonly string[] {

@@ -6,61 +6,55 @@ import { type CpuCode, createFeatureTally, withoutLinks } from "./cpu-code.ts";
 import { blockBytes, type CodeRegion } from "./regions.ts";
 
 export function readArm64Code(source: ByteSource, regions: Iterable<CodeRegion>): Promise<CpuCode> {
-  return withWindowAsync((buffer) => sweep(source, regions, buffer));
-}
-
-async function sweep(
-  source: ByteSource,
-  regions: Iterable<CodeRegion>,
-  buffer: Uint8Array,
-): Promise<CpuCode> {
-  const sure = new Uint32Array(arm64Rows.length);
-  const doubtful = new Uint32Array(arm64Rows.length);
-  const ignored = new Uint32Array(arm64Rows.length);
-  const block = new Uint32Array(arm64Rows.length);
-  /** Rows in `block`: most gaps have a word or two. */
-  const touched: number[] = [];
-  let codeBytes = 0;
-  let sinceRest = 0;
-  let unknownInstructions = 0;
-  const functions = { newer: 0, older: 0 };
-  for (const { offset, size, kind } of regions) {
-    const isFunction = kind === "function";
-    let seen = 0;
-    const step = Math.min(windowBytes, blockBytes[kind]);
-    for (let at = 0; at < size; at += step) {
-      const bytes = source.readOver(offset + at, buffer.subarray(0, Math.min(step, size - at)));
-      const { unknown, ways } = countWords(bytes, isFunction ? sure : block, isFunction ? null : touched);
-      if (isFunction) seen |= ways;
-      if (isFunction) unknownInstructions += unknown;
-      else {
-        const counts =
-          kind === "constants" && unknown > 0 ? ignored : kind === "gap" && unknown === 0 ? sure : doubtful;
-        for (const row of touched.splice(0)) {
-          counts[row] = (counts[row] ?? 0) + (block[row] ?? 0);
-          block[row] = 0;
+  return withWindowAsync(async (buffer) => {
+    const sure = new Uint32Array(arm64Rows.length);
+    const doubtful = new Uint32Array(arm64Rows.length);
+    const ignored = new Uint32Array(arm64Rows.length);
+    const block = new Uint32Array(arm64Rows.length);
+    /** Rows in `block`: most gaps have a word or two. */
+    const touched: number[] = [];
+    let codeBytes = 0;
+    let sinceRest = 0;
+    let unknownInstructions = 0;
+    const functions = { newer: 0, older: 0 };
+    for (const { offset, size, kind } of regions) {
+      const isFunction = kind === "function";
+      let seen = 0;
+      const step = Math.min(windowBytes, blockBytes[kind]);
+      for (let at = 0; at < size; at += step) {
+        const bytes = source.readOver(offset + at, buffer.subarray(0, Math.min(step, size - at)));
+        const { unknown, ways } = countWords(bytes, isFunction ? sure : block, isFunction ? null : touched);
+        if (isFunction) seen |= ways;
+        if (isFunction) unknownInstructions += unknown;
+        else {
+          const counts =
+            kind === "constants" && unknown > 0 ? ignored : kind === "gap" && unknown === 0 ? sure : doubtful;
+          for (const row of touched.splice(0)) {
+            counts[row] = (counts[row] ?? 0) + (block[row] ?? 0);
+            block[row] = 0;
+          }
+        }
+        codeBytes += bytes.length;
+        sinceRest += bytes.length;
+        if (sinceRest >= windowBytes) {
+          sinceRest = 0;
+          await new Promise(setImmediate);
         }
       }
-      codeBytes += bytes.length;
-      sinceRest += bytes.length;
-      if (sinceRest >= windowBytes) {
-        sinceRest = 0;
-        await new Promise(setImmediate);
-      }
+      // Helpers of compilers and libraries have both, and ask which one to take.
+      if (seen === atomics.newer) functions.newer++;
+      else if (seen === atomics.older) functions.older++;
     }
-    // Helpers of compilers and libraries have both, and ask which one to take.
-    if (seen === atomics.newer) functions.newer++;
-    else if (seen === atomics.older) functions.older++;
-  }
-  return {
-    architecture: "aarch64",
-    codeBytes,
-    features: features(sure, doubtful),
-    evidence: evidenceOf(functions),
-    unknownInstructions,
-    asks: asked(sure),
-    ...withoutLinks,
-  };
+    return {
+      architecture: "aarch64",
+      codeBytes,
+      features: features(sure, doubtful),
+      evidence: evidenceOf(functions.newer, functions.older),
+      unknownInstructions,
+      asks: asked(sure),
+      ...withoutLinks,
+    };
+  });
 }
 
 /** Bits for the two ways to atomic operations: one instruction of LSE, or a loop of exclusive loads and stores. */
@@ -75,13 +69,7 @@ const atomicKinds = Uint8Array.from(arm64Rows, ([mask, value, names]) => {
   return isExclusive ? atomics.older : 0;
 });
 
-function evidenceOf({
-  newer,
-  older,
-}: {
-  readonly newer: number;
-  readonly older: number;
-}): CpuCode["evidence"] {
+function evidenceOf(newer: number, older: number): CpuCode["evidence"] {
   if (newer + older === 0) return null;
   const pairs = { atomics: { newer, older, olderRuns: newer === 0 ? 1 : 0 } };
   return { vectors: 0, legacy: 0, afterSse2: 0, pairs, spread: {} };

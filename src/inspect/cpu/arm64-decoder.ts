@@ -3,6 +3,7 @@
  * anything.
  */
 
+import { once } from "../../io/collections.ts";
 import base from "./arm64-base.json" with { type: "json" };
 import features from "./arm64-features.json" with { type: "json" };
 import sve from "./arm64-sve.json" with { type: "json" };
@@ -73,12 +74,7 @@ export const undecidedWithSme: readonly string[] =
 export const unknownWord = -1;
 
 /** Finds the row of a word, or {@link unknownWord}. Its first use takes about 0.1 s. */
-export function arm64Decoder(): (word: number) => number {
-  decoder ??= createDecoder();
-  return decoder;
-}
-
-let decoder: ((word: number) => number) | null = null;
+export const arm64Decoder = once(createDecoder);
 
 /** The index has bits 31 to 21 and 15 to 10, in which nearly all instructions differ. */
 const highBits = 11;

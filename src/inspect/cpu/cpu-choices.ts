@@ -2,7 +2,7 @@
 
 import { neverNeededFeatures, withImplied, x86Baseline } from "../../hardware/cpu-features.ts";
 import { findMarch } from "../../hardware/cpu-marches.ts";
-import type { CpuCode } from "./cpu-code.ts";
+import type { InspectedFile } from "../file-inspection.ts";
 import { findCpuNeed } from "./cpu-need.ts";
 import { variantFamilies } from "./dispatch.ts";
 
@@ -15,12 +15,7 @@ export interface CpuChoice {
   readonly files: readonly string[];
 }
 
-export interface VariantFile {
-  readonly path: string;
-  readonly cpu: CpuCode | null;
-  /** The level of its note, which the loader enforces. */
-  readonly neededLevel: string | null;
-}
+type VariantFile = Pick<InspectedFile, "path" | "cpu" | "program">;
 
 /** A requirement holds no more. */
 const mostChoices = 16;
@@ -78,7 +73,8 @@ function leastFirst(a: CpuChoice, b: CpuChoice): number {
  * The features that a chosen file uses. A file that asks the CPU, as llama.cpp's files do before the choice, has the features of the CPU in
  * the file's name, if the CPU is known.
  */
-function featuresOf({ cpu, neededLevel, path }: VariantFile, name: string): readonly string[] {
+function featuresOf({ cpu, program, path }: VariantFile, name: string): readonly string[] {
+  const neededLevel = program?.neededLevel ?? null;
   // gcc's helpers ask before they use atomics (libgcc, config/aarch64/lse-init.c).
   const guarded = new Set((cpu?.asks ?? []).includes("__aarch64_have_lse_atomics") ? ["atomics"] : []);
   const used = Object.entries(cpu?.features ?? {}).flatMap(([feature, { instructions }]) =>

@@ -38,18 +38,15 @@ export interface FeatureUse {
   readonly doubtful: number;
 }
 
-export function createFeatureTally(): {
-  add(name: string, use: keyof FeatureUse, count: number): void;
-  result(): CpuCode["features"];
-} {
+export function createFeatureTally() {
   const uses = new Map<string, { instructions: number; doubtful: number }>();
   return {
-    add(name, use, count) {
+    add(name: string, use: keyof FeatureUse, count: number) {
       if (count === 0) return;
       const entry = uses.get(name) ?? { instructions: 0, doubtful: 0 };
       entry[use] += count;
       uses.set(name, entry);
     },
-    result: () => Object.fromEntries([...uses].sort(compareFirst)),
+    result: (): CpuCode["features"] => Object.fromEntries([...uses].sort(compareFirst)),
   };
 }

@@ -46,11 +46,9 @@ export function findCpuNeed({ cpu, isVariant, neededLevel, through }: FileWithCo
     ...(isVariant ? ["one of several files"] : []),
   ];
   const proved = provedOf(cpu, neededLevel, isVariant);
-  const judged = judgeCode(cpu.evidence, used, Object.keys(proved));
+  const judged = judgeCode(cpu.evidence, used, proved);
   const reached = new Set(cpu.start?.reached);
-  const active = new Set(
-    [...Object.keys(proved), ...reached, ...used.filter(judged.isCompiledFor)].map(familyOf),
-  );
+  const active = new Set([...proved, ...reached, ...used.filter(judged.isCompiledFor)].map(familyOf));
   const needOf = (name: string): FeatureNeed => {
     if (isVariant || (exclusive !== null && givenUp.has(name))) return "mayBeUsed";
     if (judged.isCompiledFor(name)) return "compiledFor";
@@ -67,7 +65,7 @@ export function findCpuNeed({ cpu, isVariant, neededLevel, through }: FileWithCo
   };
   const found = new Map<string, FeatureNeed>(Object.keys(cpu.features).map((name) => [name, "mayBeUsed"]));
   for (const name of used) found.set(name, needOf(name));
-  for (const name of Object.keys(proved)) found.set(name, "needed");
+  for (const name of proved) found.set(name, "needed");
   return { features: Object.fromEntries([...found].sort(compareFirst)), asks: [...own, ...through] };
 }
 
@@ -77,18 +75,12 @@ function isLeftOut(name: string, reached: ReadonlySet<string>): boolean {
   return isV3 && name.startsWith("avx512") && ![...reached].some((each) => each.startsWith("avx512"));
 }
 
-/** Features by what demands them. A file of several is loaded only where its features are there. */
-function provedOf(
-  cpu: CpuCode,
-  neededLevel: string | null,
-  isVariant: boolean,
-): Readonly<Record<string, string>> {
-  if (isVariant) return {};
+/** The features that the loader or the start demands. A file of several is loaded only where its features are there. */
+function provedOf(cpu: CpuCode, neededLevel: string | null, isVariant: boolean): readonly string[] {
+  if (isVariant) return [];
   const enforced = neededLevel === null ? [] : (findMarch(neededLevel)?.features ?? []);
-  const all = { ...Object.fromEntries(enforced.map((name) => [name, "the loader"])), ...cpu.start?.needed };
-  return Object.fromEntries(
-    Object.entries(all).filter(([name]) => !x86Baseline.has(name) && !neverNeededFeatures.has(name)),
-  );
+  const all = [...enforced, ...Object.keys(cpu.start?.needed ?? {})];
+  return all.filter((name) => !x86Baseline.has(name) && !neverNeededFeatures.has(name));
 }
 
 /**
@@ -153,11 +145,9 @@ interface ImageFile {
 export function cpuOf(files: readonly ImageFile[], platform: string | null): ImageCpu {
   const architecture = architectureOf(files, platform);
   const features = new Map<string, FeatureNeed>();
-  for (const { answer, cpu } of files.filter((file) => file.cpu?.architecture === architecture)) {
-    if (cpu === null) continue;
+  for (const { answer } of files.filter(({ cpu }) => cpu?.architecture === architecture))
     for (const [name, use] of Object.entries(answer?.features ?? {}))
       if (!atLeast(features.get(name), use)) features.set(name, use);
-  }
   const hwcaps = files.map(({ path }) => /(?:^|\/)glibc-hwcaps\/([^/]+)\//.exec(path)?.[1] ?? "");
   const kernels = files.map(({ program }) => program?.kernel ?? null).filter((kernel) => kernel !== null);
   return {

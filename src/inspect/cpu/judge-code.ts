@@ -3,6 +3,7 @@
  * were set on 447 files of 83 packages and tried on 218 others: `bench/wild` has the public packages on which they are measured.
  */
 
+import { sum } from "../../io/collections.ts";
 import { withImplied } from "../../hardware/cpu-features.ts";
 import type { CodeEvidence, EncodingPair } from "./code-evidence.ts";
 import type { PairName } from "./x86-pairs.ts";
@@ -44,32 +45,13 @@ export function familyOf(feature: string): Family {
   return isAvx ? "avx" : "other";
 }
 
-function shareOf({ newer, older }: EncodingPair): number {
-  return newer + older === 0 ? 0 : newer / (newer + older);
-}
-
 const noPair: EncodingPair = { newer: 0, older: 0, olderRuns: 0 };
 
-export interface CodeJudgement {
-  /** The encodings show that the file was compiled for the feature. */
-  isCompiledFor(feature: string): boolean;
-  /** The encodings show that the file was not. */
-  isRefuted(feature: string): boolean;
-  /** So many functions without AVX that the file is no build for AVX. */
-  readonly mayChooseAvx: boolean;
-  /** The same, for a file that asks through another library. */
-  mayChooseThrough(feature: string): boolean;
-}
-
 /** `used` has the file's features, `proved` the features with a proof. */
-export function judgeCode(
-  evidence: CodeEvidence | null,
-  used: readonly string[],
-  proved: readonly string[],
-): CodeJudgement {
+export function judgeCode(evidence: CodeEvidence | null, used: readonly string[], proved: readonly string[]) {
   const pair = (name: PairName | "atomics") => evidence?.pairs[name] ?? noPair;
   const total = (name: PairName | "atomics") => pair(name).newer + pair(name).older;
-  const share = (name: PairName | "atomics") => shareOf(pair(name));
+  const share = (name: PairName | "atomics") => (total(name) === 0 ? 0 : pair(name).newer / total(name));
   const spread = (name: string) => evidence?.spread[name] ?? { functions: 0, spread: 0 };
   const meets = (name: PairName, limits: { functions: number; share: number; olderRuns: number }) =>
     total(name) >= limits.functions &&
@@ -85,10 +67,8 @@ export function judgeCode(
     const others = [...integers, "avx2", "fma"] as const;
     for (const name of others) add(name, meets(name, compiledForOther));
     const counted = [...integers, "avx2"] as const;
-    const [newer, all] = [
-      counted.reduce((sum, name) => sum + pair(name).newer, 0),
-      counted.reduce((sum, name) => sum + total(name), 0),
-    ];
+    const newer = sum(counted.map((name) => pair(name).newer));
+    const all = sum(counted.map(total));
     if (all >= together.functions && newer / all >= together.share)
       for (const name of others) {
         const isFew = total(name) < compiledForOther.functions;
@@ -118,8 +98,10 @@ export function judgeCode(
     spread(name).functions > 0 &&
     spread(name).spread <= clustered.spread;
   return {
-    isCompiledFor: (feature) => found.has(feature),
-    isRefuted(feature) {
+    /** The encodings show that the file was compiled for the feature. */
+    isCompiledFor: (feature: string) => found.has(feature),
+    /** The encodings show that the file was not. */
+    isRefuted(feature: string) {
       const name = feature.startsWith("avx512") ? "avx512f" : feature;
       // Code without FMA where FMA could be may only not have been told to contract: the pair proves nothing.
       return (
@@ -128,8 +110,10 @@ export function judgeCode(
         (name === "avx512f" && (isRare("avx2") || isOlderAlone("avx512f")))
       );
     },
+    /** So many functions without AVX that the file is no build for AVX. */
     mayChooseAvx: share("avx") <= mostVexWhereChosen || pair("avx").newer < fewestVexOfFile,
-    mayChooseThrough: (feature) =>
+    /** The same, for a file that asks through another library. */
+    mayChooseThrough: (feature: string) =>
       vectors >= throughOther.functions &&
       (afterSse2.has(feature)
         ? late <= throughOther.afterSse2 * legacy

@@ -81,7 +81,9 @@ function executableAreas(elf: Elf): readonly Area[] {
   const inFile = elf.sections.filter(({ type }) => type !== sectionType.noContent);
   const isCode = ({ flags }: ElfSection) => (flags & executableSection) !== 0;
   const code = disjoint(inFile.filter(isCode)).map((section): Area => ({ ...section, kind: "gap" }));
-  const known = disjoint([...inFile.filter((section) => !isCode(section)), ...tablesOf(elf)]);
+  // The header and its tables are no code.
+  const tables = elf.tables.map((table) => ({ ...table, name: "", type: sectionType.none, address: 0 }));
+  const known = disjoint([...inFile.filter((section) => !isCode(section)), ...tables]);
   const beside = split(segments, code).flatMap(([part, section]) => (section === null ? [part] : []));
   const stray = split(beside, known).flatMap(([part, section]): Area[] => {
     const kind = section === null ? "stray" : kindOf(section, part);
@@ -90,23 +92,14 @@ function executableAreas(elf: Elf): readonly Area[] {
   return [...code, ...stray].sort((a, b) => a.offset - b.offset);
 }
 
-/** The header and its tables as sections: they are no code. */
-function tablesOf(elf: Elf): readonly ElfSection[] {
-  return elf.tables.map((table) => ({
-    ...table,
-    name: "",
-    type: sectionType.none,
-    flags: 0,
-    address: 0,
-    link: 0,
-  }));
-}
-
 /** Unwinding data, and GPU code, which is searched elsewhere. */
 const noCode = /^(\.eh_frame|\.gcc_except_table|\.interp$|\.nv|__nv_|\.hip)/;
 
 /** null for sections that are no code: symbols, relocations, notes. */
-function kindOf({ type, name }: ElfSection, segment: ElfSegment): "stray" | "constants" | null {
+function kindOf(
+  { type, name }: Pick<ElfSection, "type" | "name">,
+  segment: ElfSegment,
+): "stray" | "constants" | null {
   if (type !== sectionType.program || noCode.test(name)) return null;
   return (segment.flags & writableSegment) === 0 ? "constants" : "stray";
 }

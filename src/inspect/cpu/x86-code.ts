@@ -61,20 +61,12 @@ function invalid(counts: Uint32Array): number {
 
 const { counted, pairs, parts: partsOf } = known;
 
-/** What the instructions of one function or block told. */
-interface Told {
-  asks: boolean;
-  /** Bits of the counted features, and of encodings. */
-  features: number;
-  forms: number;
-  jumps: number;
-}
-
 /** Decodes parts of one window after the other. */
 function createDecoding(bits: 32 | 64, { first, starts }: Jumps) {
   const history = createHistory();
   const { instructions, parts } = history;
-  const told: Told = { asks: false, features: 0, forms: 0, jumps: 0 };
+  /** What the instructions of one function or block told: `features` and `forms` have bits of the counted features, and of encodings. */
+  const told = { asks: false, features: 0, forms: 0, jumps: 0 };
   let decoder: Decoder | null = null;
   let raw: ReturnType<typeof rawDecoder> | null = null;
   /** The place of the decoder: most regions begin where the last one ends. */

@@ -35,29 +35,20 @@ export interface X86Instruction {
 
 const maxFunction = 200_000;
 
-export interface FunctionReader {
-  /** null outside known functions, and for a function that is too long. */
-  instructions(address: number): readonly X86Instruction[] | null;
-  /** The start of the function that begins at an address; null if none does. */
-  isStart(address: number): boolean;
-  /** Bytes decoded so far. */
-  decoded(): number;
-  free(): void;
-}
+export type FunctionReader = ReturnType<typeof functionReader>;
 
-export function functionReader(
-  source: ByteSource,
-  elf: Elf,
-  ranges: ReturnType<typeof readFunctionRanges>,
-): FunctionReader {
+export function functionReader(source: ByteSource, elf: Elf, ranges: ReturnType<typeof readFunctionRanges>) {
   const instruction = new Instruction();
   let decoded = 0;
   const isStart = (address: number) => ranges.addressAt(ranges.firstFrom(address)) === address;
   return {
+    /** True if a function begins at the address. */
     isStart,
+    /** Bytes decoded so far. */
     decoded: () => decoded,
     free: () => instruction.free(),
-    instructions(address) {
+    /** null outside known functions, and for a function that is too long. */
+    instructions(address: number): readonly X86Instruction[] | null {
       const size = isStart(address) ? ranges.sizeAt(ranges.firstFrom(address)) : 0;
       const offset = size === 0 || size > maxFunction ? null : offsetOfAddress(elf, address);
       if (offset === null) return null;

@@ -9,42 +9,27 @@ import { Code, Instruction, Mnemonic, OpKind, Register, RegisterExt } from "iced
 export const pairNames = [
   ...["avx", "sse4_1", "bmi2", "bmi1", "abm", "movbe", "popcnt", "fma", "avx2", "avx512f"],
 ] as const;
-export type PairName =
-  | "avx"
-  | "sse4_1"
-  | "bmi2"
-  | "bmi1"
-  | "abm"
-  | "movbe"
-  | "popcnt"
-  | "fma"
-  | "avx2"
-  | "avx512f";
+export type PairName = (typeof pairNames)[number];
 
 const bits = new Map(pairNames.map((name, index) => [name, 1 << (2 * index)]));
 export const newer = (name: PairName) => bits.get(name) ?? 0;
 export const older = (name: PairName) => 2 * (bits.get(name) ?? 0);
 
+const M = Mnemonic;
+const allTo = <const Value>(value: Value, ...mnemonics: readonly Mnemonic[]) =>
+  mnemonics.map((mnemonic) => [mnemonic, value] as const);
+
 const newerForms = new Map<Mnemonic, PairName>([
-  ...[Mnemonic.Shlx, Mnemonic.Shrx, Mnemonic.Sarx, Mnemonic.Rorx].map((each) => [each, "bmi2"] as const),
-  ...[Mnemonic.Andn, Mnemonic.Blsr, Mnemonic.Blsi, Mnemonic.Blsmsk].map((each) => [each, "bmi1"] as const),
-  [Mnemonic.Lzcnt, "abm"],
-  [Mnemonic.Movbe, "movbe"],
-  [Mnemonic.Popcnt, "popcnt"],
-  ...[Mnemonic.Pinsrd, Mnemonic.Pinsrq, Mnemonic.Pextrd, Mnemonic.Pextrq].map(
-    (each) => [each, "sse4_1"] as const,
-  ),
-  ...[Mnemonic.Vcvtusi2sd, Mnemonic.Vcvtusi2ss, Mnemonic.Vcvttsd2usi, Mnemonic.Vcvttss2usi].map(
-    (each) => [each, "avx512f"] as const,
-  ),
+  ...allTo("bmi2", M.Shlx, M.Shrx, M.Sarx, M.Rorx),
+  ...allTo("bmi1", M.Andn, M.Blsr, M.Blsi, M.Blsmsk),
+  ...allTo("abm", M.Lzcnt),
+  ...allTo("movbe", M.Movbe),
+  ...allTo("popcnt", M.Popcnt),
+  ...allTo("sse4_1", M.Pinsrd, M.Pinsrq, M.Pextrd, M.Pextrq),
+  ...allTo("avx512f", M.Vcvtusi2sd, M.Vcvtusi2ss, M.Vcvttsd2usi, M.Vcvttss2usi),
 ]);
 
-const broadcasts = new Set([
-  Mnemonic.Vpbroadcastb,
-  Mnemonic.Vpbroadcastw,
-  Mnemonic.Vpbroadcastd,
-  Mnemonic.Vpbroadcastq,
-]);
+const broadcasts = new Set([M.Vpbroadcastb, M.Vpbroadcastw, M.Vpbroadcastd, M.Vpbroadcastq]);
 
 /** Instructions by their part in an older form. Those up to {@link lastExamined} end one. */
 const part = {
@@ -66,26 +51,19 @@ const part = {
 } as const;
 export const lastExamined = part.constant;
 
-const M = Mnemonic;
 const parts = new Map<Mnemonic, number>([
-  ...[M.And, M.Test].map((each) => [each, part.and] as const),
-  ...[M.Punpcklqdq, M.Vpunpcklqdq].map((each) => [each, part.unpack] as const),
-  ...[M.Addsd, M.Addss, M.Addps, M.Addpd, M.Subsd, M.Subss, M.Subps, M.Subpd].map(
-    (each) => [each, part.sum] as const,
-  ),
-  ...[M.Vaddsd, M.Vaddss, M.Vaddps, M.Vaddpd, M.Vsubsd, M.Vsubss, M.Vsubps, M.Vsubpd].map(
-    (each) => [each, part.sum] as const,
-  ),
-  [M.Bswap, part.swap],
-  ...[M.Pshufd, M.Vpshufd].map((each) => [each, part.shuffle] as const),
-  [M.Not, part.not],
-  [M.Lea, part.lea],
-  ...[M.Movd, M.Movq, M.Vmovd, M.Vmovq].map((each) => [each, part.fromGeneral] as const),
-  ...[M.Mulsd, M.Mulss, M.Mulps, M.Mulpd, M.Vmulsd, M.Vmulss, M.Vmulps, M.Vmulpd].map(
-    (each) => [each, part.product] as const,
-  ),
-  ...[M.Cvtsi2sd, M.Cvtsi2ss, M.Vcvtsi2sd, M.Vcvtsi2ss].map((each) => [each, part.fromInteger] as const),
-  [M.Mov, part.move],
+  ...allTo(part.and, M.And, M.Test),
+  ...allTo(part.unpack, M.Punpcklqdq, M.Vpunpcklqdq),
+  ...allTo(part.sum, M.Addsd, M.Addss, M.Addps, M.Addpd, M.Vaddsd, M.Vaddss, M.Vaddps, M.Vaddpd),
+  ...allTo(part.sum, M.Subsd, M.Subss, M.Subps, M.Subpd, M.Vsubsd, M.Vsubss, M.Vsubps, M.Vsubpd),
+  ...allTo(part.swap, M.Bswap),
+  ...allTo(part.shuffle, M.Pshufd, M.Vpshufd),
+  ...allTo(part.not, M.Not),
+  ...allTo(part.lea, M.Lea),
+  ...allTo(part.fromGeneral, M.Movd, M.Movq, M.Vmovd, M.Vmovq),
+  ...allTo(part.product, M.Mulsd, M.Mulss, M.Mulps, M.Mulpd, M.Vmulsd, M.Vmulss, M.Vmulps, M.Vmulpd),
+  ...allTo(part.fromInteger, M.Cvtsi2sd, M.Cvtsi2ss, M.Vcvtsi2sd, M.Vcvtsi2ss),
+  ...allTo(part.move, M.Mov),
 ]);
 
 const shiftsByCl = new Set(codesNamed(/^(Shl|Shr|Sar)_rm(32|64)_CL$/));

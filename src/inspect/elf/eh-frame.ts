@@ -12,32 +12,30 @@ const relativeToPlace = 0x10;
 
 /** Calls `use` for every function. It stops at damage: code behind it counts as code outside functions. */
 export function readEhFrame(source: ByteSource, section: ElfSection, use: UseRange): void {
-  withWindow((buffer) => records(source, section, buffer, use));
+  withWindow((buffer) => {
+    const encodings = new Map<number, number | null>();
+    let window = source.readOver(section.offset, buffer.subarray(0, section.size));
+    let start = 0;
+    for (let at = 0; at + 8 <= section.size; ) {
+      if (at + maxRecord > start + window.length && start + window.length < section.size) {
+        window = source.readOver(section.offset + at, buffer.subarray(0, section.size - at));
+        start = at;
+      }
+      const length = u32(window, at - start);
+      if (length === 0 || length > maxRecord || at + 4 + length > section.size) return;
+      const record = at - start + 4;
+      const pointer = u32(window, record);
+      if (pointer === 0) encodings.set(at, cieEncoding(window.subarray(record, record + length)));
+      else {
+        const encoding = encodings.get(at + 4 - pointer) ?? null;
+        if (encoding !== null) useRange(window, record, length, encoding, section.address + at + 8, use);
+      }
+      at += 4 + length;
+    }
+  });
 }
 
 type UseRange = (address: number, size: number) => void;
-
-function records(source: ByteSource, section: ElfSection, buffer: Uint8Array, use: UseRange): void {
-  const encodings = new Map<number, number | null>();
-  let window = source.readOver(section.offset, buffer.subarray(0, section.size));
-  let start = 0;
-  for (let at = 0; at + 8 <= section.size; ) {
-    if (at + maxRecord > start + window.length && start + window.length < section.size) {
-      window = source.readOver(section.offset + at, buffer.subarray(0, section.size - at));
-      start = at;
-    }
-    const length = u32(window, at - start);
-    if (length === 0 || length > maxRecord || at + 4 + length > section.size) return;
-    const record = at - start + 4;
-    const pointer = u32(window, record);
-    if (pointer === 0) encodings.set(at, cieEncoding(window.subarray(record, record + length)));
-    else {
-      const encoding = encodings.get(at + 4 - pointer) ?? null;
-      if (encoding !== null) useRange(window, record, length, encoding, section.address + at + 8, use);
-    }
-    at += 4 + length;
-  }
-}
 
 /** The encoding of pointers in the records that refer to the CIE; null if it is unknown. */
 function cieEncoding(record: Uint8Array): number | null {

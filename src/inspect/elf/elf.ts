@@ -199,21 +199,14 @@ function readSegments(source: ByteSource, head: Uint8Array, bits: 32 | 64, damag
 }
 
 function rawSegment(bytes: Uint8Array, at: number, bits: 32 | 64): ElfSegment {
-  return bits === 64
-    ? {
-        type: u32(bytes, at),
-        flags: u32(bytes, at + 4),
-        offset: u64(bytes, at + 8),
-        address: u64(bytes, at + 16),
-        size: u64(bytes, at + 32),
-      }
-    : {
-        type: u32(bytes, at),
-        flags: u32(bytes, at + 24),
-        offset: u32(bytes, at + 4),
-        address: u32(bytes, at + 8),
-        size: u32(bytes, at + 16),
-      };
+  const [wide, width] = bits === 64 ? [u64, 8] : [u32, 4];
+  return {
+    type: u32(bytes, at),
+    flags: u32(bytes, at + (bits === 64 ? 4 : 24)),
+    offset: wide(bytes, at + width),
+    address: wide(bytes, at + 2 * width),
+    size: wide(bytes, at + 4 * width),
+  };
 }
 
 /** The segments whose bytes may run. */

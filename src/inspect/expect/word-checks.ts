@@ -8,7 +8,7 @@ import { sum } from "../../io/collections.ts";
 import { count } from "../../io/table.ts";
 import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
 import { atLeast, type FeatureNeed } from "../cpu/cpu-need.ts";
-import { codesIn, type InspectedFile, mayHideGpuCode } from "../file-inspection.ts";
+import { codesIn, hidingGpuCode, type InspectedFile } from "../file-inspection.ts";
 import type { ImageInspection } from "../inspection.ts";
 import { vendorCode } from "../vendor-code.ts";
 
@@ -41,10 +41,7 @@ export function unread(
   { unopened, files }: ImageInspection,
   matter: GpuVendor | "gpu" | "cpu",
 ): readonly Finding[] {
-  const byPath = new Map(files.map((file) => [file.path, file]));
-  const [first, ...more] = unopened.filter(
-    ({ path, reason }) => matter === "cpu" || mayHideGpuCode(byPath.get(path), reason, matter),
-  );
+  const [first, ...more] = matter === "cpu" ? unopened : hidingGpuCode(files, unopened, matter);
   if (first === undefined) return [];
   const others = more.length === 0 ? "" : `, and ${more.length} more could not be read`;
   return [unknown(first.path, `${first.reason}${others}`)];

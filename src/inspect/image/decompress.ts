@@ -117,10 +117,7 @@ async function* zstdFrames(chunks: Chunks, name: string): AsyncGenerator<FramePi
   }
 }
 
-async function readHeader(
-  reader: ChunkReader,
-  name: string,
-): Promise<{ frame: ZstdFrame; bytes: Uint8Array } | null> {
+async function readHeader(reader: ChunkReader, name: string) {
   const start = await reader.take(5);
   if (start.length === 0) return null;
   // The fifth byte tells the length of the header.

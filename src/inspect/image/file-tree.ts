@@ -1,5 +1,6 @@
 /** Puts the files of all layers together: later layers replace, whiteouts remove, links of folders lead elsewhere. */
 
+import { posix } from "node:path";
 import type { FileInspection } from "../file-inspection.ts";
 import { confPath } from "../loader/ld-conf.ts";
 import type { LoaderRecord } from "../loader/loader-record.ts";
@@ -98,7 +99,7 @@ function collectFiles(root: Node): Omit<ImageFiles, "realPath"> {
     }
     // ldconfig follows the link.
     if (node.link !== null && confPath.test(path.slice(1)))
-      loader.set(path, { kind: "conf", lines: [`include ${linked(path, node.link)}`] });
+      loader.set(path, { kind: "conf", lines: [`include ${posix.resolve(posix.dirname(path), node.link)}`] });
     for (const [name, child] of node.children) unvisited.push({ node: child, path: `${path}/${name}` });
   }
   const byPath = (a: { path: string }, b: { path: string }) => (a.path < b.path ? -1 : 1);
@@ -109,10 +110,6 @@ function collectFiles(root: Node): Omit<ImageFiles, "realPath"> {
     unread: unread.sort(byPath),
     loader,
   };
-}
-
-function linked(path: string, target: string): string {
-  return `/${normalPath(target.startsWith("/") ? target : `${path.slice(0, path.lastIndexOf("/"))}/${target}`)}`;
 }
 
 function emptyNode(): Node {

@@ -74,7 +74,7 @@ async function readParts(
       links.set(path, normalPath(folder + entry.target));
     }
     if (entry.type !== "file") continue;
-    const digest = digestOfBlob(path) ?? (source === "engine" ? digestBySaving(path) : null);
+    const digest = digestIn(path, blobName) ?? (source === "engine" ? digestIn(path, savedName) : null);
     const key = digest ?? (source === "engine" ? keyBySaving(path) : null);
     const known = key === null ? null : await cache.find(key);
     if (known !== null) {
@@ -120,7 +120,7 @@ async function assemble(
       path = archive.links.get(path) ?? path;
     const layer = archive.layers.get(path);
     if (layer === undefined) throw invalidImage(`${name}: its layer ${given} is not in it`);
-    return { ...layer, digest: digestOfBlob(path) };
+    return { ...layer, digest: digestIn(path, blobName) };
   };
   const saved = read("manifest.json");
   const found = await findManifest(read("index.json"), platform, (digest) => read(blobPath(digest)));
@@ -141,14 +141,9 @@ async function assemble(
   return { source, name, digest, layers, ...configParts(config) };
 }
 
-function digestOfBlob(path: string): Digest | null {
-  return digestIn(path, /^blobs\/sha256\/([0-9a-f]{64})$/);
-}
-
+const blobName = /^blobs\/sha256\/([0-9a-f]{64})$/;
 /** Podman and Buildah name layers by their digests. Only an engine's archive is trusted to do so. */
-function digestBySaving(path: string): Digest | null {
-  return digestIn(path, /^([0-9a-f]{64})\.tar$/);
-}
+const savedName = /^([0-9a-f]{64})\.tar$/;
 
 function digestIn(path: string, pattern: RegExp): Digest | null {
   const hex = pattern.exec(path)?.[1];

@@ -1,5 +1,6 @@
 /** Opens one layer: what its files hold, and what it does to the files of lower layers. */
 
+import { posix } from "node:path";
 import type { Digest } from "../../oci/digest.ts";
 import type { FileInspector } from "../workers/file-inspector.ts";
 import { sharedInspector } from "../workers/thread-inspector.ts";
@@ -74,8 +75,7 @@ async function inspectChunks(
     names += entry.path.length + entry.target.length;
     if (names > maxNames) throw invalidImage(`${name}: its names have more than ${maxNames} bytes`);
     const path = normalPath(entry.path);
-    const slash = path.lastIndexOf("/");
-    const [folder, base] = [path.slice(0, Math.max(slash, 0)), path.slice(slash + 1)];
+    const { dir: folder, base } = posix.parse(path);
     if (base === opaque) changes.add({ kind: "opaque", path: folder });
     else if (base.startsWith(whiteout)) changes.add({ kind: "removed", path: removedBy(folder, base, name) });
     else if (entry.type === "hardlink")
@@ -98,22 +98,13 @@ async function inspectChunks(
 function removedBy(folder: string, base: string, name: string): string {
   const removed = base.slice(whiteout.length);
   if (removed === "" || removed === "." || removed === "..")
-    throw invalidImage(`${name}: ${join(folder, base)} removes no file that has a name`);
-  return join(folder, removed);
+    throw invalidImage(`${name}: ${posix.join(folder, base)} removes no file that has a name`);
+  return posix.join(folder, removed);
 }
 
 /** Removes `.`, `..` and empty parts: a `..` at the root stays at the root, as in a chroot. */
 export function normalPath(path: string): string {
-  const parts: string[] = [];
-  for (const part of path.split("/")) {
-    if (part === "..") parts.pop();
-    else if (part !== "" && part !== ".") parts.push(part);
-  }
-  return parts.join("/");
-}
-
-function join(folder: string, name: string): string {
-  return folder === "" ? name : `${folder}/${name}`;
+  return posix.join("/", path).replace(/^\/|\/$/g, "");
 }
 
 export type LayerChange =

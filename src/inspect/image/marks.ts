@@ -25,26 +25,25 @@ const markBytes = 32;
  * Fewer than eight bytes each: Node's search for longer ones is slower. A match may only look like GPU code: its reader finds out.
  * Programs of 32 bits have no pattern.
  */
-const patterns = [
+const patterns: readonly {
+  readonly bytes: Buffer;
+  readonly markAt: (bytes: Buffer, at: number) => Mark | null;
+}[] = [
   { bytes: Buffer.from("PK\x03\x04"), markAt: () => "zip" },
   { bytes: Buffer.from(containerMagic.subarray(0, 7)), markAt: () => "gpu" },
   { bytes: bundleMagic.subarray(0, 7), markAt: bundleMark },
-  { bytes: compressedMagic, markAt: compressedMark },
+  {
+    bytes: compressedMagic,
+    markAt: (bytes, at) => (isCompressedBundle(bytes.subarray(at, at + markBytes)) ? "gpu" : null),
+  },
   { bytes: Buffer.of(0x7f, 0x45, 0x4c, 0x46, 2, 1, 1), markAt: elfMark },
-] as const satisfies readonly {
-  readonly bytes: Buffer;
-  readonly markAt: (bytes: Buffer, at: number) => Mark | null;
-}[];
+];
 
 /** Texts and programs about bundles have the magic, and no table behind it. */
 function bundleMark(bytes: Buffer, at: number): Mark | null {
   const isBundle = bundleMagic.equals(bytes.subarray(at, at + bundleMagic.length));
   const count = u32(bytes, at + bundleMagic.length);
   return isBundle && count > 0 && count < 2 ** 16 ? "gpu" : null;
-}
-
-function compressedMark(bytes: Buffer, at: number): Mark | null {
-  return isCompressedBundle(bytes.subarray(at, at + markBytes)) ? "gpu" : null;
 }
 
 const cpus: ReadonlySet<number> = new Set(Object.values(elfMachine));

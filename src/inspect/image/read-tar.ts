@@ -122,11 +122,7 @@ async function* entries(reader: ChunkReader, name: string): AsyncGenerator<TarEn
 /** Returns how many bytes were there. */
 async function skip(reader: ChunkReader, length: number): Promise<number> {
   let skipped = 0;
-  while (skipped < length) {
-    const piece = await reader.next(length - skipped);
-    if (piece === null) break;
-    skipped += piece.length;
-  }
+  for await (const piece of reader.pass(length)) skipped += piece.length;
   return skipped;
 }
 

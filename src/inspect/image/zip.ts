@@ -13,8 +13,6 @@ export interface ZipEntry {
   readonly method: number;
   readonly isEncrypted: boolean;
   readonly compressedSize: number;
-  /** The directory claims it. */
-  readonly size: number;
   readonly headerAt: number;
   /** Its record in the directory. */
   readonly record: Area;
@@ -59,12 +57,12 @@ export function readZip(source: ByteSource): readonly ZipEntry[] | null {
     if (entries.length === maxEntries) return null;
     const [extraLength, commentLength] = [u16(directory, at + 30), u16(directory, at + 32)];
     const end = at + 46 + u16(directory, at + 28);
-    const { headerAt, ...sizes } = sizesOf(directory, at, end, extraLength);
+    const { compressedSize, headerAt } = sizesOf(directory, at, end, extraLength);
     entries.push({
       path: Buffer.from(directory.subarray(at + 46, end)).toString("utf8"),
       method: u16(directory, at + 10),
       isEncrypted: (u16(directory, at + 8) & 1) === 1,
-      ...sizes,
+      compressedSize,
       headerAt: headerAt + place.shift,
       record: { at: place.at + at, size: end - at + shortOnly(extraLength + commentLength) },
     });
@@ -160,10 +158,10 @@ function sizesOf(directory: Uint8Array, at: number, extraAt: number, extraLength
     field += 4 + size;
   }
   // The extra field holds only the numbers that do not fit, in this order.
-  const [size = 0, compressedSize = 0, headerAt = 0] = short.map((value) =>
+  const [, compressedSize = 0, headerAt = 0] = short.map((value) =>
     value === 0xffffffff ? (large.shift() ?? value) : value,
   );
-  return { size, compressedSize, headerAt };
+  return { compressedSize, headerAt };
 }
 
 /**
@@ -177,7 +175,7 @@ export function openZipEntry(
   behind: (bytes: number) => void,
 ): Chunks | null {
   const header = readExactly(source, entry.headerAt, 30);
-  if (header === null || u32(header, 0) !== 0x04034b50 || entry.isEncrypted) return null;
+  if (header === null || !isZip(header) || entry.isEncrypted) return null;
   const start = entry.headerAt + 30 + u16(header, 26) + u16(header, 28);
   if (start + entry.compressedSize > source.size) return null;
   const raw = chunksOf(source, start, entry.compressedSize);

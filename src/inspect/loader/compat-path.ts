@@ -85,7 +85,7 @@ function byEnvironment({ start, ...view }: LoaderView): Found | null {
   const set = switches.find((name) => /^(?:1|true|yes|on)$/i.test(start?.env[name] ?? ""));
   if (set !== undefined) return { onPath: "always", reason: `${set} of its environment` };
   const path = start?.env.LD_LIBRARY_PATH;
-  return path !== undefined && isBefore(view, folders(path)) === true
+  return path !== undefined && isBefore(view, folders(path))
     ? { onPath: "always", reason: "LD_LIBRARY_PATH of its environment" }
     : null;
 }
@@ -99,23 +99,17 @@ function byScripts(view: LoaderView): Found | null {
   if (start === undefined || scripts.length === 0) return null;
   const words = start.command.flatMap((word) => pathsOf(word, start).map((path) => view.realPath(path)));
   const startScript = scripts.find(({ path }) => words.includes(path));
-  for (const { value, isConditional } of startScript?.settings ?? []) {
-    const onPath = placeOfSetting({ value, isConditional }, view, start);
-    if (onPath !== null) return { onPath, reason: `LD_LIBRARY_PATH in ${startScript?.path}` };
-  }
+  if (startScript?.settings.some((setting) => isAlways(setting, view, start)) === true)
+    return { onPath: "always", reason: `LD_LIBRARY_PATH in ${startScript.path}` };
   const undecided = startScript ?? scripts.find(() => startsScript(view, start));
   if (undecided === undefined) return null;
   const why = startScript === undefined ? "which may run or not" : "which depends on what it finds";
   return { onPath: null, reason: `${undecided.path} says where libraries are, ${why}` };
 }
 
-/** null if it is unknown. */
-function placeOfSetting(
-  { value, isConditional }: PathSetting,
-  view: LoaderView,
-  { env }: ImageStart,
-): OnPath | null {
-  if (isConditional) return null;
+/** True if the setting runs in any case, and puts the package first. */
+function isAlways({ value, isConditional }: PathSetting, view: LoaderView, { env }: ImageStart): boolean {
+  if (isConditional) return false;
   const inherited = env.LD_LIBRARY_PATH ?? "";
   const text = value
     .replace(/\$\{LD_LIBRARY_PATH:?\+[^{}]*(?:\{[^{}]*\}[^{}]*)?\}/g, inherited && `:${inherited}`)
@@ -123,33 +117,22 @@ function placeOfSetting(
       const name = braced ?? plain ?? "";
       return name === "LD_LIBRARY_PATH" ? inherited : (env[name] ?? whole);
     });
-  return !/[$`]/.test(text) && isBefore(view, folders(text)) === true ? "always" : null;
+  return !/[$`]/.test(text) && isBefore(view, folders(text));
 }
 
 /** True if the image starts a script, or its shell reads one. */
 function startsScript({ realPath, programs }: LoaderView, start: ImageStart): boolean {
   if (start.env.BASH_ENV !== undefined || start.env.ENV !== undefined) return true;
-  const [first] = start.command;
-  const path =
-    first === undefined
-      ? null
-      : pathsOf(first, start)
-          .map(realPath)
-          .find((each) => each !== null);
-  return path != null && !programs.some((program) => program.path === path);
+  const paths = start.command.slice(0, 1).flatMap((word) => pathsOf(word, start));
+  const path = paths.map(realPath).find((each) => each !== null);
+  return path !== undefined && !programs.some((program) => program.path === path);
 }
 
 function pathsOf(word: string, { env, folder }: ImageStart): readonly string[] {
   if (word.startsWith("/")) return [word];
   if (word.includes("/")) return [`${folder}/${word}`];
   const path = env.PATH ?? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-  return [
-    ...path
-      .split(":")
-      .slice(0, 100)
-      .map((each) => `${each}/${word}`),
-    `${folder}/${word}`,
-  ];
+  return [...path.split(":").slice(0, 100), folder].map((each) => `${each}/${word}`);
 }
 
 function byRunPath(view: LoaderView): Found | null {
@@ -157,7 +140,7 @@ function byRunPath(view: LoaderView): Found | null {
     // The CUDA runtime opens libcuda by its name.
     const opens = needed.includes(driverLibrary) || /\/libcudart[-\w]*\.so[.\d]*$/.test(path);
     if (runPath === undefined || !opens) continue;
-    if (isBefore(view, runFolders(path, runPath)) === true)
+    if (isBefore(view, runFolders(path, runPath)))
       return { onPath: "always", reason: `the run path of ${path}` };
   }
   return null;
@@ -170,8 +153,11 @@ function runFolders(path: string, runPath: string): readonly string[] {
 
 function byConf(view: Omit<LoaderView, "start">): Found {
   const packaged = new Set(view.compat.map(({ path }) => path.slice(0, path.lastIndexOf("/"))));
+  const confs = new Map(
+    [...view.loader].flatMap(([path, record]) => (record.kind === "conf" ? [[path, record.lines]] : [])),
+  );
   let system: string | null = null;
-  for (const { folder, conf, isUnread } of ldFolders(confsOf(view.loader))) {
+  for (const { folder, conf, isUnread } of ldFolders(confs)) {
     if (isUnread && system === null && (/[*?]/.test(folder) || view.realPath(folder) !== null))
       return { onPath: null, reason: `${conf} includes ${folder}, which is not read` };
     if (isUnread) continue;
@@ -197,14 +183,14 @@ function byConf(view: Omit<LoaderView, "start">): Found {
   };
 }
 
-/** True if a search along the folders finds the package first; null if it finds nothing. */
-function isBefore(view: Pick<LoaderView, "compat" | "realPath">, path: readonly string[]): boolean | null {
+/** True if a search along the folders finds the package first. */
+function isBefore(view: Pick<LoaderView, "compat" | "realPath">, path: readonly string[]): boolean {
   for (const folder of path) {
     if (isSystem(view, folder)) return false;
     const found = view.realPath(`${folder}/${driverLibrary}`);
     if (found !== null) return isCompat(view, found);
   }
-  return null;
+  return false;
 }
 
 function isSystem({ realPath }: Pick<LoaderView, "realPath">, folder: string): boolean {
@@ -226,12 +212,6 @@ function folders(path: string): readonly string[] {
     .map((each) => each.replace(/\/+$/, "") || "/");
 }
 
-function confsOf(loader: LoaderView["loader"]): ReadonlyMap<string, readonly string[]> {
-  return new Map(
-    [...loader].flatMap(([path, record]) => (record.kind === "conf" ? [[path, record.lines]] : [])),
-  );
-}
-
 function cachedOf({ loader }: Pick<LoaderView, "loader">): readonly string[] {
   return [...loader.values()].flatMap((record) => (record.kind === "cache" ? record.libcuda : []));
 }
@@ -239,13 +219,12 @@ function cachedOf({ loader }: Pick<LoaderView, "loader">): readonly string[] {
 /** In the order of ld.so: `LD_LIBRARY_PATH`, the run path, the cache, the folders of the system. */
 function loadedLibrary(view: LoaderView): string | null {
   const wanting = view.programs.filter(({ needed }) => needed.includes(driverLibrary));
+  const inFolder = (folder: string) => `${folder}/${driverLibrary}`;
   const places = [
-    ...folders(view.start?.env.LD_LIBRARY_PATH ?? "").map((folder) => `${folder}/${driverLibrary}`),
-    ...wanting
-      .flatMap(({ path, runPath = "" }) => runFolders(path, runPath))
-      .map((each) => `${each}/${driverLibrary}`),
+    ...folders(view.start?.env.LD_LIBRARY_PATH ?? "").map(inFolder),
+    ...wanting.flatMap(({ path, runPath = "" }) => runFolders(path, runPath)).map(inFolder),
     ...cachedOf(view),
-    ...systemFolders.map((folder) => `${folder}/${driverLibrary}`),
+    ...systemFolders.map(inFolder),
   ];
   for (const place of places) {
     const real = view.realPath(place);

@@ -50,8 +50,7 @@ const wordSizes: ReadonlySet<number> = new Set([0x03, 0x0a]);
  * cache. Entries that point outside it are left out.
  */
 function readLdCache(bytes: Uint8Array): readonly string[] | null {
-  const at =
-    bytes.length > maxCache ? -1 : Buffer.from(bytes.subarray(0, maxCache)).indexOf(mark, 0, "latin1");
+  const at = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).indexOf(mark, 0, "latin1");
   // An older cache with its own mark may stand before it.
   if (at < 0 || (at > 0 && !beginsOld(bytes)) || bytes.length < at + headBytes) return null;
   const cache = bytes.subarray(at);

@@ -8,7 +8,6 @@ import { type ByteSource, readExactly } from "../byte-source.ts";
 import { u16, u32, u64 } from "../little-endian.ts";
 
 export interface FatbinContainer {
-  readonly at: number;
   /** Bytes with its header. */
   readonly size: number;
   readonly entries: readonly FatbinEntry[];
@@ -45,7 +44,7 @@ export function readContainer(source: ByteSource, at: number): FatbinContainer |
   if (claimed > rest) damage.push(`a container of GPU code claims ${claimed} bytes, its file has ${rest}`);
   const end = at + containerHeader + Math.min(claimed, rest);
   const entries = [...readEntries(source, at + containerHeader, end, damage)];
-  return { at, size: end - at, entries, damage };
+  return { size: end - at, entries, damage };
 }
 
 function* readEntries(
@@ -142,7 +141,6 @@ export interface FatbinEntry {
   /** The PTX ISA; of machine code 1.7 or 1.8, the two formats of a cubin. */
   readonly version: { readonly major: number; readonly minor: number };
   readonly compression: FatbinCompression;
-  readonly isDebug: boolean;
   /** The place of the payload, compressed or not; null inside a concatenated entry. */
   readonly payload: { readonly at: number; readonly size: number } | null;
   /** The place of header and payload; absent inside a concatenated entry. */
@@ -158,7 +156,7 @@ const kinds: Readonly<Record<number, FatbinKind>> = {
   [entryKind.lto]: "lto",
 };
 
-const flag = { debug: 0x2, zlib: 0x1000, lz4: 0x2000, zstd: 0x8000, specific: 0x10_0000, family: 0x20_0000 };
+const flag = { zlib: 0x1000, lz4: 0x2000, zstd: 0x8000, specific: 0x10_0000, family: 0x20_0000 };
 
 function readEntry(bytes: Uint8Array, at: number, payload: { at: number; size: number } | null): FatbinEntry {
   const rawKind = u16(bytes, at);
@@ -171,7 +169,6 @@ function readEntry(bytes: Uint8Array, at: number, payload: { at: number; size: n
     suffix: has(flags, flag.specific) ? "a" : has(flags, flag.family) ? "f" : "",
     version: { major: u16(bytes, at + 26), minor: u16(bytes, at + 24) },
     compression: compressionOf(flags, compressedSize),
-    isDebug: has(flags, flag.debug),
     // The size counts padding to 8 bytes; the compressed size does not.
     payload: payload && { at: payload.at, size: Math.min(payload.size, compressedSize || payload.size) },
   };

@@ -48,12 +48,7 @@ export function gpuCodeSearch(
   const search: Search = { source, tally, onPiece, place, samples: 16, failures: 0, decompressed: 0 };
   return {
     patterns: [
-      {
-        lead: 1,
-        bytes: Buffer.from(containerMagic.subarray(1)),
-        endings: null,
-        found: (at) => foundContainer(search, at),
-      },
+      { lead: 1, bytes: Buffer.from(containerMagic.subarray(1)), found: (at) => foundContainer(search, at) },
       {
         lead: 0,
         bytes: Buffer.of(0x7f, 0x45, 0x4c, 0x46, 2, 1, 1),
@@ -63,7 +58,7 @@ export function gpuCodeSearch(
         ],
         found: (at) => foundCubin(search, at),
       },
-      { lead: 1, bytes: Buffer.of(0xb5, 0x2f, 0xfd), endings: null, found: (at) => foundFrame(search, at) },
+      { lead: 1, bytes: Buffer.of(0xb5, 0x2f, 0xfd), found: (at) => foundFrame(search, at) },
     ],
     result: () => tally.result(),
   };
@@ -230,7 +225,6 @@ function addCubin(
     suffix: cubin.suffix,
     version: { major: 1, minor: cubin.abi },
     compression,
-    isDebug: false,
     payload: null,
     exact: cubin.toolkit,
   };

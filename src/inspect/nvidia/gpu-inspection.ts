@@ -65,18 +65,15 @@ export type GpuTally = ReturnType<typeof createGpuTally>;
 /** Targets with their modules, and toolkits, of one part of a file. */
 function createPart() {
   const targets = new Map<string, number>();
-  const toolkits = new Map<string, Omit<ToolkitCount, "entries">>();
-  const entries = new Map<string, number>();
+  const toolkits = new Map<string, ToolkitCount>();
   return {
     targets,
     add(toolkit: Omit<ToolkitCount, "entries">) {
       const key = JSON.stringify(toolkit);
-      toolkits.set(key, toolkit);
-      count(entries, key);
+      toolkits.set(key, { ...toolkit, entries: (toolkits.get(key)?.entries ?? 0) + 1 });
     },
     isEmpty: () => targets.size === 0 && toolkits.size === 0,
-    toolkits: (): readonly ToolkitCount[] =>
-      [...toolkits].map(([key, toolkit]) => ({ ...toolkit, entries: entries.get(key) ?? 0 })).sort(byToolkit),
+    toolkits: (): readonly ToolkitCount[] => [...toolkits.values()].sort(byToolkit),
   };
 }
 
@@ -155,13 +152,8 @@ function counts(map: ReadonlyMap<string, number>): TargetCount[] {
 
 /** Machine code first, by number, then by suffix. */
 export function compareTargets(a: string, b: string): number {
-  const key = (target: string): readonly [string, number] => [
-    target.startsWith("sm") ? "0" : "1",
-    Number.parseInt(target.replace(/^\w+_/, ""), 10),
-  ];
-  const [kindA, numberA] = key(a);
-  const [kindB, numberB] = key(b);
-  return kindA.localeCompare(kindB) || numberA - numberB || compareText(a, b);
+  const numberOf = (target: string) => Number.parseInt(target.replace(/^\w+_/, ""), 10);
+  return Number(isPtx(a)) - Number(isPtx(b)) || numberOf(a) - numberOf(b) || compareText(a, b);
 }
 
 function byToolkit(a: ToolkitCount, b: ToolkitCount): number {

@@ -12,10 +12,7 @@ const toolkits: Readonly<Record<string, string>> = table;
  * The range of toolkits of which one was the first to write a PTX ISA. No toolkit in the tables wrote an unknown ISA: such an ISA is newer
  * than all known toolkits, or than the toolkits of its major where the major is known.
  */
-export function toolkitsOfPtx(version: string): {
-  readonly minimum: string | null;
-  readonly maximum: string | null;
-} {
+export function toolkitsOfPtx(version: string) {
   const known = toolkits[version];
   if (known !== undefined) return { minimum: known, maximum: known };
   const [first = "", ...others] = Object.keys(toolkits);
@@ -44,7 +41,7 @@ export function readPtxEntry(head: Uint8Array): FatbinEntry | null {
   const [, arch, suffix] = /\s\.target\s+sm_(\d{2,3})([af]?)\b/.exec(directives) ?? [];
   if (major === undefined || arch === undefined) return null;
   return {
-    ...{ kind: "ptx", rawKind: entryKind.ptx, compression: "none", isDebug: false, payload: null },
+    ...{ kind: "ptx", rawKind: entryKind.ptx, compression: "none", payload: null },
     ...{ arch: Number(arch), suffix: suffix as FatbinEntry["suffix"] },
     version: { major: Number(major), minor: Number(minor) },
   };

@@ -53,11 +53,6 @@ function readDpkgStatus(text: string): PackageRecords {
   return { distribution, files: {}, ...(l4t.length > 0 && { l4t }) };
 }
 
-/** sources.list(5). */
-function readAptSources(text: string): PackageRecords {
-  return { distribution: [], files: {}, l4t: sourceReleases(text) };
-}
-
 /** Lines of `<32 digits>  <path>`. Documentation holds no code. */
 function readMd5sums(text: string, name: string): PackageRecords {
   const files: Record<string, string> = {};
@@ -79,11 +74,6 @@ const text =
   (bytes, name) =>
     read(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8"), name);
 
-const rpm =
-  (kind: RpmDatabase): Read =>
-  (bytes) =>
-    readRpm(bytes, kind);
-
 /** The folders of older distributions, of newer ones, and of those whose `/var` belongs to a machine. */
 const rpmFolder = "(?:var/lib|usr/lib/sysimage|usr/share)/rpm";
 
@@ -91,11 +81,14 @@ const databases: readonly (readonly [RegExp, Read])[] = [
   // Distroless images have a status and a list for each package.
   [/^var\/lib\/dpkg\/(?:info|status\.d)\/([^/]+)\.md5sums$/, text(readMd5sums)],
   [/^var\/lib\/dpkg\/(?:status|status\.d\/[^/]+)$/, text(readDpkgStatus)],
-  [/^etc\/apt\/sources\.list(?:\.d\/[^/]+\.list)?$/, text(readAptSources)],
+  [
+    /^etc\/apt\/sources\.list(?:\.d\/[^/]+\.list)?$/,
+    text((sources) => ({ distribution: [], files: {}, l4t: sourceReleases(sources) })),
+  ],
   [/^(?:usr\/)?lib\/apk\/db\/installed$/, text(readApk)],
-  [new RegExp(`^${rpmFolder}/rpmdb\\.sqlite$`), rpm("sqlite")],
-  [new RegExp(`^${rpmFolder}/Packages\\.db$`), rpm("ndb")],
-  [new RegExp(`^${rpmFolder}/Packages$`), rpm("bdb")],
+  [new RegExp(`^${rpmFolder}/rpmdb\\.sqlite$`), (bytes) => readRpm(bytes, "sqlite")],
+  [new RegExp(`^${rpmFolder}/Packages\\.db$`), (bytes) => readRpm(bytes, "ndb")],
+  [new RegExp(`^${rpmFolder}/Packages$`), (bytes) => readRpm(bytes, "bdb")],
 ];
 
 /**

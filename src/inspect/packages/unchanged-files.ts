@@ -15,14 +15,13 @@ export interface PackageRecords {
   readonly unread?: string;
 }
 
-/** Returns the distribution's package that brought the file unchanged; null for other files. */
-export type FindPackage = (path: string, checksums: Checksums) => string | null;
-
 /**
+ * Returns a function that answers the distribution's package that brought a file unchanged; null for other files.
+ *
  * `lib/x` and `usr/lib/x` are one path: `/lib` leads to `/usr/lib` in most distributions, but databases have either. A file that two packages
  * claim belongs to one package.
  */
-export function unchangedFiles(records: readonly PackageRecords[]): FindPackage {
+export function unchangedFiles(records: readonly PackageRecords[]) {
   const distribution = new Set(records.flatMap((each) => each.distribution));
   const known = new Map<string, string>();
   for (const { files } of records)
@@ -30,7 +29,7 @@ export function unchangedFiles(records: readonly PackageRecords[]): FindPackage 
       if (!distribution.has(name)) continue;
       for (const [path, checksum] of Object.entries(own)) known.set(`${keyOf(path)} ${checksum}`, name);
     }
-  return (path, checksums) => {
+  return (path: string, checksums: Checksums): string | null => {
     for (const kind of ["md5", "sha1", "sha256"] as const) {
       if (checksums[kind] === null) continue;
       const name = known.get(`${keyOf(path)} ${kind}:${checksums[kind]}`);

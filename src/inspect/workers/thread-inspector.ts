@@ -2,6 +2,7 @@
 
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
+import { once } from "../../io/collections.ts";
 import type { FileInspection } from "../file-inspection.ts";
 import { closeSpooled, type SpooledFile } from "../image/spool.ts";
 import { type FileRequest, type Reply, readAnswer, transfersOf } from "./file-answer.ts";
@@ -102,16 +103,13 @@ function withResolver<Value>(): { promise: Promise<Value>; resolve: (value: Valu
 /** The thread's program beside this program, as the bundler writes it. */
 declare const IMGMATCH_WORKER: string;
 
-let shared: FileInspector | null = null;
-
 /**
  * A second thread, or this thread alone: with one processor, and from sources, which a thread cannot load. With two more threads, or two
  * layers at once, an image of 5 GB took 340 to 460 MiB, which is too much.
  */
-export function sharedInspector(): FileInspector {
-  shared ??=
+export const sharedInspector = once(
+  (): FileInspector =>
     typeof IMGMATCH_WORKER !== "string" || availableParallelism() === 1
       ? inThisThread
-      : threadInspector(new URL(IMGMATCH_WORKER, import.meta.url));
-  return shared;
-}
+      : threadInspector(new URL(IMGMATCH_WORKER, import.meta.url)),
+);

@@ -97,10 +97,9 @@ function readSigners(rule: Value): TrustRule["signers"] {
 }
 
 function readPolicySigner(value: Value): PolicySigner {
-  const at = value.source.placeOf(value.path);
   if (fieldsOf(value.raw).key !== undefined) {
-    const member = mapping(value, ["key"]);
-    return { kind: "key", key: someText(member("key"), "write the path of cosign.pub"), at };
+    const key = someText(mapping(value, ["key"])("key"), "write the path of cosign.pub");
+    return { kind: "key", key, at: value.source.placeOf(value.path) };
   }
   const member = mapping(value, ["identity", "issuer", "trusted-root"]);
   const who = "write who confirms it: https://token.actions.githubusercontent.com";
@@ -109,7 +108,6 @@ function readPolicySigner(value: Value): PolicySigner {
     identity: someText(member("identity"), "write key: cosign.pub, or whose certificate it is"),
     issuer: someText(member("issuer"), who),
     trustedRoot: ifWritten(member("trusted-root"), "write the path of trusted_root.json"),
-    at,
   };
 }
 

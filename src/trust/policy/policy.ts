@@ -51,7 +51,6 @@ export interface PolicyIdentity {
   readonly issuer: string;
   /** A path; null for the public sigstore. */
   readonly trustedRoot: string | null;
-  readonly at: Place;
 }
 
 const hostGrammar = /^(?:\*|(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*|\[[a-f0-9:]+\])(?::\d+)?$/;
@@ -79,15 +78,17 @@ export function parseRepositoryPattern(text: string): RepositoryPattern | { read
  */
 export function findRule(policy: TrustPolicy, reference: ImageReference): TrustRule | null {
   const [first, second] = policy.rules
-    .filter(({ pattern }) => matchesRepository(pattern, reference))
+    .filter(({ pattern: { host } }) => matchesGlob(host, plainRegistry(reference.registry)))
+    .filter(({ pattern: { path } }) => matchesGlob(path, reference.repository))
     .sort((one, other) => moreSpecific(other.pattern, one.pattern));
   const repository = formatRepository(reference);
+  const fix = `add ${reference.registry}/${reference.repository} to repositories`;
   if (first === undefined) {
     if (policy.otherwise === "unsigned") return null;
     throw new ImgmatchError({
       code: "TRUST_NO_RULE",
       message: `the policy has no rule for ${repository}`,
-      fix: `add ${reference.registry}/${reference.repository} to repositories`,
+      fix,
       at: { file: policy.file },
     });
   }
@@ -95,17 +96,10 @@ export function findRule(policy: TrustPolicy, reference: ImageReference): TrustR
     throw new ImgmatchError({
       code: "TRUST_POLICY",
       message: `${first.pattern.text} and ${second.pattern.text} both name ${repository}, and neither is more specific`,
-      fix: `add ${reference.registry}/${reference.repository} to repositories`,
+      fix,
       at: first.at,
     });
   return first;
-}
-
-function matchesRepository(
-  { host, path }: RepositoryPattern,
-  { registry, repository }: Pick<ImageReference, "registry" | "repository">,
-): boolean {
-  return matchesGlob(host, plainRegistry(registry)) && matchesGlob(path, repository);
 }
 
 /** Above 0 if the first is more specific: a whole host, then a longer one, a whole path, then a longer one. */

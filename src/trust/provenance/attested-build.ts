@@ -57,9 +57,8 @@ export interface AttestedBase {
 
 /** null for a statement of another type. */
 export function readProvenance({ predicateType, subjects, predicate }: Statement): AttestedBuild | null {
-  const about = subjects.map(({ sha256 }) => `sha256:${sha256}` as Digest);
-  if (predicateType === provenanceTypes.v1) return { ...readV1(predicate), subjects: about };
-  if (predicateType === provenanceTypes.v02) return { ...readV02(predicate), subjects: about };
+  if (predicateType === provenanceTypes.v1) return { ...readV1(predicate), subjects };
+  if (predicateType === provenanceTypes.v02) return { ...readV02(predicate), subjects };
   return null;
 }
 
@@ -127,7 +126,7 @@ function readV02(predicate: unknown): Read {
 /** Mode `min` has no arguments. */
 function ofBuildkit(
   type: string,
-  dependencies: readonly Dependency[],
+  dependencies: ReturnType<typeof dependenciesIn>,
   args: unknown,
   builder: string | null,
 ): Read {
@@ -149,17 +148,8 @@ function ofBuildkit(
   };
 }
 
-interface Dependency {
-  readonly name: string | null;
-  readonly uri: string | null;
-  readonly sha256: Digest | null;
-  readonly commit: string | null;
-  readonly image: PurlImage | null;
-  readonly isBase: boolean;
-}
-
-function dependenciesIn(list: unknown): readonly Dependency[] {
-  return (Array.isArray(list) ? list : []).map((item): Dependency => {
+function dependenciesIn(list: unknown) {
+  return (Array.isArray(list) ? list : []).map((item) => {
     const { name, uri, digest, annotations } = fieldsOf(item);
     const { sha256, gitCommit } = fieldsOf(digest);
     const image = readImagePurl(text(uri) ?? "");

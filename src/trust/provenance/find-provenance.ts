@@ -9,7 +9,7 @@ import { isIndexType } from "../../oci/media-types.ts";
 import { withDigest } from "../../oci/reference.ts";
 import { selectPlatformManifest } from "../../oci/registry/platform-image.ts";
 import type { Manifest } from "../../oci/registry/client.ts";
-import type { BundleEvidence, Evidence, Subject } from "../evidence.ts";
+import type { Evidence, Subject } from "../evidence.ts";
 import {
   type EvidenceReader,
   isUnread,
@@ -19,7 +19,7 @@ import {
   partReader,
 } from "../evidence-reader.ts";
 import { findBundles, findReferrers, isUntold } from "../find-evidence.ts";
-import { type Envelope, readBundle, readStatement, type Statement, statementType } from "../statement.ts";
+import { type Envelope, readBundle, readStatement, statementType } from "../statement.ts";
 import { type AttestedBuild, provenanceTypes, readProvenance } from "./attested-build.ts";
 
 export interface FoundProvenance {
@@ -105,9 +105,10 @@ async function findAttached(
 ): Promise<readonly FoundProvenance[]> {
   const { digest } = subject;
   const bundles = await findBundles(registry, subject, provenanceTypes.v1, parts);
-  const attached = bundles.flatMap((bundle) =>
-    isUnread(bundle) ? [] : found(statementOf(bundle), "signed", digest, bundle),
-  );
+  const attached = bundles.flatMap((bundle) => {
+    const read = isUnread(bundle) ? null : readBundle(bundle.content);
+    return read === null || typeof read === "string" ? [] : found(read.envelope, "signed", digest, bundle);
+  });
   const plain = (await findReferrers(registry, subject))
     .filter(({ artifactType }) => isUntold(artifactType) || artifactType === statementType)
     .slice(0, registryLimits.referrers);
@@ -121,27 +122,18 @@ async function findAttached(
   return attached;
 }
 
-async function readStatementLayer(parts: PartReader, layer: unknown): Promise<Statement | null> {
-  const bytes = await parts.blob(layer, registryLimits.statementBytes);
-  return isUnread(bytes) ? null : statementIn({ payloadType: statementType, payload: bytes, signatures: [] });
-}
-
-function statementOf({ content }: BundleEvidence): Statement | null {
-  const bundle = readBundle(content);
-  return typeof bundle === "string" ? null : statementIn(bundle.envelope);
-}
-
-function statementIn(envelope: Envelope): Statement | null {
-  const read = readStatement(envelope);
-  return typeof read === "string" ? null : read;
+async function readStatementLayer(parts: PartReader, layer: unknown): Promise<Envelope | null> {
+  const payload = await parts.blob(layer, registryLimits.statementBytes);
+  return isUnread(payload) ? null : { payloadType: statementType, payload, signatures: [] };
 }
 
 function found(
-  statement: Statement | null,
+  envelope: Envelope | null,
   held: FoundProvenance["held"],
   about: Digest,
   evidence: Evidence | null = null,
 ): readonly FoundProvenance[] {
-  const build = statement === null ? null : readProvenance(statement);
+  const statement = envelope && readStatement(envelope);
+  const build = statement === null || typeof statement === "string" ? null : readProvenance(statement);
   return build === null ? [] : [{ build, held, about, evidence }];
 }

@@ -17,11 +17,6 @@ import { describeTrusted, type TrustedSigner } from "../trusted-signers.ts";
 import { verifyEvidence, type VerifyEvidenceOptions } from "../verify-evidence.ts";
 import { type AttestedBuild, provenanceTypes } from "./attested-build.ts";
 
-export interface ProvenanceOptions extends CountOptions {
-  /** Images at one time. Default: 8. */
-  readonly concurrency?: number;
-}
-
 /** The provenance of one image. */
 export interface ImageProvenance extends ClaimComparison {
   readonly cell: string;
@@ -47,11 +42,8 @@ export interface ProvenanceVerification {
 /**
  * One statement that counts and agrees in every claim is enough: two builds of the same inputs may give the same image. Throws `REGISTRY_…`, `KEY_INVALID`, `TRUSTED_ROOT_INVALID`.
  */
-export async function verifyProvenance(
-  lock: Lock,
-  { concurrency = 8, ...options }: ProvenanceOptions,
-): Promise<ProvenanceVerification> {
-  const limit = pLimit(concurrency);
+export async function verifyProvenance(lock: Lock, options: CountOptions): Promise<ProvenanceVerification> {
+  const limit = pLimit(8);
   const published = sortedEntries(lock.images).filter(([, { digest }]) => digest !== null);
   const images = published.map(([cell, image]) => limit(verifyImage, lock, cell, image, options));
   return {
@@ -138,18 +130,8 @@ export interface CountedStatement {
   readonly signature: "unsigned" | "signed" | "verified";
 }
 
-interface CountedStatements {
-  readonly counted: readonly CountedStatement[];
-  /** The reasons against the others. */
-  readonly failures: readonly Problem[];
-}
-
-/** Throws as the verification of signatures does. A bad signature is a failure and no error. */
-async function countStatements(
-  findings: ProvenanceFindings,
-  subject: Subject,
-  options: CountOptions,
-): Promise<CountedStatements> {
+/** `failures` are the reasons against the others. Throws as the verification of signatures does. A bad signature is a failure and no error. */
+async function countStatements(findings: ProvenanceFindings, subject: Subject, options: CountOptions) {
   const counted: CountedStatement[] = [];
   const failures: Problem[] = [];
   for (const { build, ...found } of findings.found) {

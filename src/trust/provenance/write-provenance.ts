@@ -3,6 +3,7 @@
 import type { LockedBase, LockedInputs } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { parseImageReference } from "../../oci/reference.ts";
+import type { TryOptions } from "../../oci/registry/try-again.ts";
 import { sortedEntries } from "../../io/collections.ts";
 import { type Artifact, attach, type AttachmentRegistry, bundleArtifact } from "../attach.ts";
 import type { StatementSigner } from "../sign/signer.ts";
@@ -16,23 +17,8 @@ import {
   unnamedBuilder,
 } from "./attested-build.ts";
 
-/** An in-toto statement. */
-export interface ProvenanceStatement {
-  readonly _type: typeof statementVersion;
-  readonly subject: readonly [{ readonly name: string; readonly digest: { readonly sha256: string } }];
-  readonly predicateType: typeof provenanceTypes.v1;
-  readonly predicate: Readonly<Record<string, unknown>>;
-}
-
-interface Dependency {
-  readonly name?: string;
-  readonly uri?: string;
-  readonly digest: Readonly<Record<string, string>>;
-  readonly annotations?: Readonly<Record<string, unknown>>;
-}
-
-/** Leaves out what the record does not know. The same record gives the same text. */
-export function writeProvenance(record: BuildRecord): ProvenanceStatement {
+/** An in-toto statement. It leaves out what the record does not know. The same record gives the same text. */
+export function writeProvenance(record: BuildRecord) {
   const { repository, digest, fleet, cell, axes, platform, engine, origin, started, finished } = record;
   return {
     _type: statementVersion,
@@ -78,15 +64,9 @@ function parametersOf({ inputs }: BuildRecord): Readonly<Record<string, unknown>
   };
 }
 
-function dependenciesOf({
-  bases,
-  inputs,
-  inputDigest,
-  platform,
-  origin,
-}: BuildRecord): readonly Dependency[] {
+function dependenciesOf({ bases, inputs, inputDigest, platform, origin }: BuildRecord) {
   return [
-    ...bases.map(({ ref, digest, local }): Dependency => {
+    ...bases.map(({ ref, digest, local }) => {
       const sha256 = { sha256: hexOf(digest) };
       // The digest is an engine's id, which no registry knows.
       if (local !== undefined) return { name: ref, digest: sha256, annotations: { local } };
@@ -104,7 +84,7 @@ function dependenciesOf({
 }
 
 /** The commit and its repository. A revision that is no commit of git has no digest. */
-function sourceOf({ revision, remote, modified }: BuildOrigin): readonly Dependency[] {
+function sourceOf({ revision, remote, modified }: BuildOrigin) {
   if (!isCommit(revision)) return [];
   return [
     {
@@ -124,12 +104,6 @@ function hexOf(digest: string): string {
   return digest.slice("sha256:".length);
 }
 
-interface AttachOptions {
-  /** null: the statement is attached unsigned. */
-  readonly signer: StatementSigner | null;
-  readonly signal?: AbortSignal | undefined;
-}
-
 /**
  * Attaches provenance to an image: unsigned as a statement of in-toto, signed in a bundle of sigstore. Answers the digest of the artifact.
  * Throws `REGISTRY_…`, and the errors of signing.
@@ -137,18 +111,18 @@ interface AttachOptions {
 export async function attachProvenance(
   record: BuildRecord,
   registry: AttachmentRegistry,
-  { signer, signal }: AttachOptions,
+  { signer, signal }: Pick<TryOptions, "signal"> & { readonly signer: StatementSigner | null },
 ): Promise<Digest> {
   const statement = writeProvenance(record);
   const subject = { reference: parseImageReference(record.repository), digest: record.digest };
   const { predicateType } = statement;
   const artifact =
     signer === null ? plain(statement) : bundleArtifact(await signer.signStatement(statement), predicateType);
-  return attach(registry, subject, artifact, { signal });
+  return (await attach(registry, subject, artifact, { signal })).digest;
 }
 
 /** in-toto/attestation, spec/v1/bundle.md does not say how to attach to a registry. Other tools do it so. */
-function plain(statement: ProvenanceStatement): Artifact {
+function plain(statement: ReturnType<typeof writeProvenance>): Artifact {
   return {
     artifactType: statementType,
     content: Buffer.from(JSON.stringify(statement)),

@@ -48,21 +48,13 @@ export async function openCosignKey(name: string, env: Environment): Promise<Sig
       join(folder, each),
     ) as [string, string, string];
     await writeFile(file, message);
-    if (/^v?[12]\./.test(version)) {
-      await run(
-        "sign-blob",
-        "--key",
-        name,
-        "--tlog-upload=false",
-        "--output-signature",
-        answer,
-        "--yes",
-        file,
-      );
-      return Buffer.from(await readFile(answer, "utf8"), "base64");
-    }
     await writeFile(services, noServices);
-    await run("sign-blob", "--key", name, "--signing-config", services, "--bundle", answer, "--yes", file);
+    const isOld = /^v?[12]\./.test(version);
+    const how = isOld
+      ? ["--tlog-upload=false", "--output-signature", answer]
+      : ["--signing-config", services, "--bundle", answer];
+    await run("sign-blob", "--key", name, ...how, "--yes", file);
+    if (isOld) return Buffer.from(await readFile(answer, "utf8"), "base64");
     const { messageSignature } = fieldsOf(parseJson(await readFile(answer)));
     return Buffer.from(text(fieldsOf(messageSignature).signature) ?? "", "base64");
   }

@@ -5,12 +5,12 @@ import { ImgmatchError } from "../../errors.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { formatRepository, type ImageReference } from "../../oci/reference.ts";
 import { type TryOptions, waitFor } from "../../oci/registry/try-again.ts";
-import { attachListed, attachSimpleSigning, type AttachmentRegistry, bundleArtifact } from "../attach.ts";
+import { attach, attachSimpleSigning, type AttachmentRegistry, bundleArtifact } from "../attach.ts";
 import { type Evidence, signPredicate, type Subject } from "../evidence.ts";
 import type { EvidenceReader } from "../evidence-reader.ts";
 import { findEvidence } from "../find-evidence.ts";
 import { statementVersion } from "../statement.ts";
-import { verifyEvidence, type VerifyEvidenceOptions } from "../verify-evidence.ts";
+import { verifyEvidence } from "../verify-evidence.ts";
 import type { Signer } from "./signer.ts";
 
 const signatureFormats = {
@@ -25,11 +25,8 @@ export interface SignOptions extends TryOptions {
   readonly registry: EvidenceReader & AttachmentRegistry;
   readonly signer: Signer;
   readonly format: SignatureFormat;
-  readonly verify?: VerifyEvidenceOptions;
   /** Longest time from the read to the write of another signer, in milliseconds. Default: 2,000. */
   readonly settleMs?: number;
-  /** Images at one time. Default: 8. */
-  readonly concurrency?: number;
 }
 
 export interface SignedImages {
@@ -47,7 +44,7 @@ export async function signImages(
   digests: Iterable<Digest>,
   options: SignOptions,
 ): Promise<SignedImages> {
-  const limit = pLimit(options.concurrency ?? 8);
+  const limit = pLimit(8);
   const subjects = [...new Set(digests)].map((digest) => ({ reference, digest }));
   const done = await Promise.all(subjects.map((subject) => limit(signImage, subject, options))).finally(() =>
     limit.clearQueue(),
@@ -72,10 +69,7 @@ const mostRounds = 10;
 type Look = () => Promise<boolean>;
 
 /** Answers with a later look at each signature that was made. */
-async function signImage(
-  subject: Subject,
-  options: SignOptions,
-): Promise<{ readonly subject: Subject; readonly looks: readonly Look[] }> {
+async function signImage(subject: Subject, options: SignOptions) {
   options.signal?.throwIfAborted();
   const there = await ownFormats(subject, options);
   const looks: Look[] = [];
@@ -89,7 +83,7 @@ async function signBundle(subject: Subject, options: SignOptions): Promise<Look>
   const { signer, registry } = options;
   const bundle = await signer.signStatement(signatureStatement(subject.digest));
   const artifact = bundleArtifact(bundle, signPredicate);
-  return (await attachListed(registry, subject, artifact, options)).lookAgain;
+  return (await attach(registry, subject, artifact, options)).lookAgain;
 }
 
 /** As cosign 2 does. */
@@ -104,7 +98,7 @@ async function signSimply(subject: Subject, options: SignOptions): Promise<Look>
 /** The formats in which this signer has signed the subject already. */
 async function ownFormats(
   subject: Subject,
-  { registry, signer, verify }: SignOptions,
+  { registry, signer }: SignOptions,
 ): Promise<ReadonlySet<Evidence["format"]>> {
   const known = await signer.asTrusted();
   const found = new Set<Evidence["format"]>();
@@ -112,7 +106,7 @@ async function ownFormats(
   for (const each of await findEvidence(registry, subject)) {
     if (found.has(each.format)) continue;
     try {
-      await verifyEvidence([each], subject, [known], verify);
+      await verifyEvidence([each], subject, [known]);
       found.add(each.format);
     } catch (error) {
       // Another signer's, or an invalid one: the next may be ours.

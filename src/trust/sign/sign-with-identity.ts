@@ -1,6 +1,6 @@
 /** Signs as the identity of a token. A certificate authority confirms it for minutes, and no key is kept. */
 
-import { createPrivateKey, generateKeyPairSync, sign, X509Certificate } from "node:crypto";
+import { generateKeyPairSync, sign, X509Certificate } from "node:crypto";
 import { usageError } from "../../errors.ts";
 import { readTextFile } from "../../io/files.ts";
 import type { Environment } from "../../io/world.ts";
@@ -46,13 +46,9 @@ export function signWithIdentity(options: IdentityOptions): Signer {
 }
 
 function openSession({ token, fulcioUrl }: IdentityOptions) {
-  const { privateKey, publicKey } = generateKeyPairSync("ec", {
-    namedCurve: "P-256",
-    publicKeyEncoding: { type: "spki", format: "pem" },
-    privateKeyEncoding: { type: "pkcs8", format: "pem" },
-  });
-  const key = createPrivateKey(privateKey);
-  const own = (data: Uint8Array) => sign("sha256", data, key);
+  const pair = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const publicKey = pair.publicKey.export({ type: "spki", format: "pem" }).toString();
+  const own = (data: Uint8Array) => sign("sha256", data, pair.privateKey);
   let current: Promise<string> | null = null;
   const issue = async (): Promise<string> => {
     const { FulcioSigner } = await import("@sigstore/sign");

@@ -122,7 +122,7 @@ const rows: Readonly<Record<string, (given: Given, name: string) => unknown>> = 
   "(bytes: number) => void": () => () => undefined,
   "(error: unknown) => unknown": () => (error: unknown) => error,
   "readonly CodePattern[]": ({ bytes }) => [
-    { lead: 0, bytes: bytes.subarray(0, 4), endings: null, found: (at: number) => at },
+    { lead: 0, bytes: bytes.subarray(0, 4), found: (at: number) => at },
   ],
   "readonly Mark[]": () => [],
   "{ left: number }": ({ bytes }) => ({ left: bytes.length }),
