@@ -5,8 +5,7 @@ import { answerOfSide, type BySide, sidesOf, variantsOf } from "../lock/requirem
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { Adoption, AdoptOptions } from "../fleet/adopt.ts";
 import { describeMeasured } from "../resolve/describe-measured.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import { many, withJson, withRegistries } from "./flags/options.ts";
 import { progressTo } from "./open-progress.ts";
 import { type JsonFlag, print, tell } from "./print.ts";

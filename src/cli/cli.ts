@@ -1,8 +1,7 @@
 /** The program: reads its words, runs one command, and answers with the exit code. It loads the code of that command alone. */
 
 import { Command, type Option } from "commander";
-import type { CommandContext } from "./command-context.ts";
-import type { Run } from "./define.ts";
+import type { CommandContext, Run } from "./command.ts";
 import { commandGroups, isCommand, unlistedCommands } from "./command-table.ts";
 import { usageError } from "../errors.ts";
 import { exitCodes } from "../problem-codes.ts";

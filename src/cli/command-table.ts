@@ -1,6 +1,6 @@
 /** Every command, its heading in the help, and its file. */
 
-import type { Define } from "./define.ts";
+import type { Define } from "./command.ts";
 import { resolve } from "./resolve.ts";
 
 /** In the order of the help. */

@@ -3,9 +3,8 @@
 import { usageError } from "../errors.ts";
 import { machineCatalogs, machineTypes } from "../hardware/machine-types.ts";
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
-import type { CommandContext } from "./command-context.ts";
+import type { CommandContext, Define } from "./command.ts";
 import { type Suggestions, suggestWords } from "./complete-words.ts";
-import type { Define } from "./define.ts";
 
 const shells = ["bash", "zsh", "fish"] as const;
 type Shell = (typeof shells)[number];

@@ -2,8 +2,7 @@
 
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { ExportShOptions } from "../node/export-sh.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import { withJson, withQuestion } from "./flags/options.ts";
 import { print, type JsonFlag } from "./print.ts";
 

@@ -4,8 +4,7 @@ import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { ExportBakeOptions } from "../fleet/export-bake.ts";
 import type { GithubMatrixOptions } from "../fleet/export-github-matrix.ts";
 import type { NfdCompatOptions } from "../node/export-nfd-compat.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import {
   lockOption,
   secretOption,

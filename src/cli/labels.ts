@@ -3,8 +3,7 @@
 import { usageError } from "../errors.ts";
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { LabelsOptions } from "../node/labels.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import { many, withAll, withFrom, withHosts, withRegistryFleet } from "./flags/options.ts";
 import type { JsonFlag } from "./print.ts";
 

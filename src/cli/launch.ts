@@ -5,8 +5,7 @@ import { exitCodes, type ExitCode } from "../problem-codes.ts";
 import { launchTarget, launchTargets } from "../node/launch/launch-targets.ts";
 import type { LaunchFormat } from "../node/launch/target.ts";
 import type { LaunchOptions } from "../node/launch/workload.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import { choice, many, withLaunchHost, withQuestion } from "./flags/options.ts";
 import type { JsonFlag } from "./print.ts";
 

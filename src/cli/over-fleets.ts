@@ -4,8 +4,7 @@ import { usageError } from "../errors.ts";
 import { exitCodes } from "../problem-codes.ts";
 import { systemProblem } from "../io/system-error.ts";
 import { problemsJson } from "./report/problems.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Action } from "./define.ts";
+import type { Action, CommandContext } from "./command.ts";
 import type { FleetChoice } from "../fleet/open/fleet-choice.ts";
 import { type JsonFlag, tellProblem } from "./print.ts";
 

@@ -6,8 +6,7 @@ import { describeHostFacts, formatFactsLine, formatHostFacts } from "../host/for
 import type { HostFacts } from "../host/facts.ts";
 import type { HostChoice } from "../host/probe.ts";
 import { printableReport } from "../printable.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import { withHost } from "./flags/options.ts";
 import type { JsonFlag } from "./print.ts";
 

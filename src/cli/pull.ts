@@ -2,8 +2,7 @@
 
 import { exitCodes, type ExitCode } from "../problem-codes.ts";
 import type { PullOptions } from "../node/pull.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import { choice, many, withJson, withQuestion, withVisibleGpus } from "./flags/options.ts";
 import { print, type JsonFlag } from "./print.ts";
 

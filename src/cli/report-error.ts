@@ -1,7 +1,7 @@
 /** Turns the error that ends a command into a message and an exit code. */
 
 import { type Command, CommanderError } from "commander";
-import type { CommandContext } from "./command-context.ts";
+import type { CommandContext } from "./command.ts";
 import { elsewhere, isCommand } from "./command-table.ts";
 import { ImgmatchError, type Problem } from "../errors.ts";
 import { type ExitCode, exitCodes, problemCodes } from "../problem-codes.ts";

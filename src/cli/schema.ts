@@ -1,8 +1,7 @@
 /** `imgmatch schema`: print the JSON Schema of matrix.yaml, for editors. */
 
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import { withJson } from "./flags/options.ts";
 
 export const schema: Define = (command, run) =>

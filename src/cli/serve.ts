@@ -3,8 +3,7 @@
 import { join } from "node:path";
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { ServeConfig, ServeLine, ServeOptions } from "../node/serve.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import {
   choice,
   cpuOption,

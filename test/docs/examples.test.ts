@@ -70,9 +70,11 @@ describe("programs", () => {
         include: [join(examples, "*.ts"), join(examples, "pulumi/*.ts")],
       };
       writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
-      execFileSync(join(root, "node_modules/typescript-native/bin/tsc"), ["-p", folder], { cwd: root, encoding: "utf8" });
+      execFileSync(join(root, "node_modules/typescript-native/bin/tsc"), ["-p", folder], {
+        cwd: root,
+        encoding: "utf8",
+      });
     } catch (error) {
-
       const printed = (error as { stdout?: string }).stdout ?? String(error);
       expect(printed.split("\n").filter((line) => line.includes("docs/examples/"))).toEqual([]);
     } finally {
