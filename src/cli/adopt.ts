@@ -2,7 +2,6 @@
 
 import { lockPath } from "../lock/lock.ts";
 import { answerOfSide, type BySide, sidesOf, variantsOf } from "../lock/requirement.ts";
-import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { Adoption, AdoptOptions } from "../fleet/adopt.ts";
 import { describeMeasured } from "../resolve/describe-measured.ts";
 import type { CommandContext, Define } from "./command.ts";
@@ -30,7 +29,7 @@ export const adopt: Define = (command, run) =>
       .option("--publish-to <repository>", "Copy images of other repositories there, and lock the copies"),
   ).action(run(adoptCommand));
 
-async function adoptCommand(flags: AdoptFlags, context: CommandContext): Promise<ExitCode> {
+async function adoptCommand(flags: AdoptFlags, context: CommandContext): Promise<void> {
   const { adopt: answerOfSide } = await import("../fleet/adopt.ts");
   const progress = progressTo(context);
   const onEvent: AdoptOptions["onEvent"] = (event) => {
@@ -41,7 +40,6 @@ async function adoptCommand(flags: AdoptFlags, context: CommandContext): Promise
   const answer = await answerOfSide({ ...flags, onEvent }, context).finally(progress.clear);
   print(context, flags, answer, () => answer.adopted.flatMap(adoptedLines));
   if (!flags.json) tell([`in ${answer.lock}; next: imgmatch publish, or imgmatch resolve`], context);
-  return exitCodes.ok;
 }
 
 const gpuWords: BySide<string> = {

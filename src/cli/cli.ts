@@ -29,7 +29,8 @@ export async function runCli(
   const run: Run =
     (action) =>
     async (...given) => {
-      exitCode = await action(flagsOf(given, afterDashes), context);
+      const answer = await action(flagsOf(given, afterDashes), context);
+      if (answer !== undefined) exitCode = answer;
     };
   try {
     await defineProgram(program, args, run, context);

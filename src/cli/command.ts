@@ -3,8 +3,8 @@
 import type { Command } from "commander";
 import type { World } from "../io/world.ts";
 
-/** Runs a command. Answers with the exit code of imgmatch, or of the container that it has run. */
-export type Action<Flags> = (flags: Flags, context: CommandContext) => Promise<number>;
+/** Runs a command. Answers with the exit code of imgmatch, 0 by default, or of the container that it has run. */
+export type Action<Flags> = (flags: Flags, context: CommandContext) => Promise<number> | Promise<void>;
 
 /** Calls an action with one object: the flags of the command and of the one above it, and the arguments by name. */
 export type Run = <Flags>(action: Action<Flags>) => (...given: unknown[]) => Promise<void>;

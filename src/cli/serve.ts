@@ -1,7 +1,6 @@
 /** `imgmatch serve`: answer a fleet's tag on this node until a signal ends it. */
 
 import { join } from "node:path";
-import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { ServeConfig, ServeLine, ServeOptions } from "../node/serve.ts";
 import type { CommandContext, Define } from "./command.ts";
 import {
@@ -75,12 +74,11 @@ export const serve: Define = (command, run) =>
     withTrust,
   ).action(run(serveCommand));
 
-async function serveCommand(flags: ServeFlags, context: CommandContext): Promise<ExitCode> {
+async function serveCommand(flags: ServeFlags, context: CommandContext): Promise<void> {
   const { serve: answerOf } = await import("../node/serve.ts");
   const { printConfig } = flags;
   if (printConfig !== undefined) {
-    tellConfig(await answerOf({ ...flags, printConfig }, context), flags, context);
-    return exitCodes.ok;
+    return tellConfig(await answerOf({ ...flags, printConfig }, context), flags, context);
   }
   const log = logTo(context);
   const onEvent: ServeOptions["onEvent"] = (event) => event.type === "log" && log(event.line);
@@ -90,7 +88,6 @@ async function serveCommand(flags: ServeFlags, context: CommandContext): Promise
   await aborted(context.signal);
   await close();
   log({ level: "info", event: "stopped" });
-  return exitCodes.ok;
 }
 
 /** Prints the files, each below its path as a comment, or the paths that were written or removed. */
