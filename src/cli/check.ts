@@ -50,24 +50,20 @@ async function checkCommand(flags: CheckOptions & JsonFlag, context: CommandCont
   if (isAboutMany(options)) {
     const answers = await answerOf(options, context).finally(progress.clear);
     await printEach(answers, flags, context, (answer) => [answer.host, ...rowOf(answer)]);
-    return worstOf(
-      answers.map(({ fits, reasons }) => ({ fits: fits === true, codes: reasons.map(({ code }) => code) })),
-    );
+    return worstOf(answers);
   }
   const [subject = "", second, ...more] = options.subjects;
   if (second !== undefined) {
     const several = { ...options, subjects: [subject, second, ...more] as const };
     const answers = await answerOf(several, context).finally(progress.clear);
     await printEach(answers, flags, context, (answer) => [answer.subject, ...rowOf(answer)]);
-    return answers.some(({ fits }) => fits) ? exitCodes.ok : missOf(answers.flatMap(codesOf));
+    return answers.some(({ fits }) => fits)
+      ? exitCodes.ok
+      : missOf(answers.flatMap(({ reasons }) => reasons));
   }
   const answer = await answerOf({ ...options, subjects: [subject] }, context).finally(progress.clear);
   print(context, flags, answer, (style) => checkLines(answer, placeOf(flags), style));
-  return answer.fits ? exitCodes.ok : missOf(codesOf(answer));
-}
-
-function codesOf({ reasons }: CheckAnswer): readonly string[] {
-  return reasons.map(({ code }) => code);
+  return answer.fits ? exitCodes.ok : missOf(answer.reasons);
 }
 
 /** The host of the question, in words. */
@@ -103,8 +99,8 @@ function checkLines(answer: CheckAnswer, place: string, style: Style): readonly 
 }
 
 /** A fact that is missing proves nothing. */
-function isOpen(answer: CheckAnswer): boolean {
-  return !answer.fits && codesOf(answer).every((code) => code === "FACT_UNKNOWN");
+function isOpen({ fits, reasons }: CheckAnswer): boolean {
+  return !fits && reasons.every(({ code }) => code === "FACT_UNKNOWN");
 }
 
 /** The answer at a glance: `does not: no code for compute capability 7.5 (libfoo.so)`. */

@@ -37,11 +37,11 @@ async function whyNotCommand(flags: WhyNotOptions & JsonFlag, context: CommandCo
       fits ? "fits" : "does not fit",
       reasons.map(({ code, message }) => `${code}: ${message}`).join("; "),
     ]);
-    return worstOf(answers.map(({ fits, reasons }) => ({ fits, codes: reasons.map(({ code }) => code) })));
+    return worstOf(answers);
   }
   const answer = await answerOf(flags, context);
   print(context, flags, answer, (style) => whyNotLines(answer, flags.pin ?? [], style));
-  return answer.fits ? exitCodes.ok : missOf(answer.reasons.map(({ code }) => code));
+  return answer.fits ? exitCodes.ok : missOf(answer.reasons);
 }
 
 /** @param asked pins of the question, which the proposed command repeats */
