@@ -11,10 +11,10 @@ import {
   withLocalBases,
   withProgress,
   withRebuild,
+  withSigning,
   withWorkspace,
 } from "./flags/fleet-options.ts";
 import { positive, withAll } from "./flags/options.ts";
-import { withSigning } from "./flags/sign-options.ts";
 import { overFleets } from "./over-fleets.ts";
 import { keepProblems } from "./plan.ts";
 import { print, tellProblem } from "./print.ts";

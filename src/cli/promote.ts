@@ -6,7 +6,7 @@ import type { PromotionEvent } from "../fleet/publish/publication.ts";
 import type { Notice } from "../io/world.ts";
 import type { CommandContext, Define } from "./command.ts";
 import { driverOption, many, noGpu, withAll, withJson, withRegistries, withTrust } from "./flags/options.ts";
-import { withSigning } from "./flags/sign-options.ts";
+import { withSigning } from "./flags/fleet-options.ts";
 import { reportPublication } from "./report/publication-lines.ts";
 import type { JsonFlag } from "./print.ts";
 

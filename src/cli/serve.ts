@@ -3,17 +3,7 @@
 import { join } from "node:path";
 import type { ServeConfig, ServeLine, ServeOptions } from "../node/serve.ts";
 import type { CommandContext, Define } from "./command.ts";
-import {
-  choice,
-  cpuOption,
-  many,
-  positive,
-  withAll,
-  withHost,
-  withKept,
-  withRegistries,
-  withTrust,
-} from "./flags/options.ts";
+import { choice, cpuOption, many, positive, withAll, withHost, withRegistryFleet } from "./flags/options.ts";
 import { type JsonFlag, print, tell } from "./print.ts";
 
 interface ServeFlags extends ServeOptions, JsonFlag {}
@@ -69,9 +59,7 @@ export const serve: Define = (command, run) =>
         "With --print-config, without fleets: remove what was installed below this folder",
       ),
     withHost,
-    withKept,
-    withRegistries,
-    withTrust,
+    withRegistryFleet,
   ).action(run(serveCommand));
 
 async function serveCommand(flags: ServeFlags, context: CommandContext): Promise<void> {
