@@ -9,9 +9,8 @@ import type { CommandContext, Define } from "./command.ts";
 import { catalogOption, many, withAll, withHosts, withRegistries, withTrust } from "./flags/options.ts";
 import { progressTo } from "./open-progress.ts";
 import { type JsonFlag, print } from "./print.ts";
-import { signedLine } from "./report/signed.ts";
 import type { Style } from "./report/style.ts";
-import { reasonLines } from "./report/verdict-lines.ts";
+import { reasonLines, signedLine } from "./report/verdict-lines.ts";
 import { missOf, printEach, worstOf } from "./resolve.ts";
 
 const helpText = `

@@ -8,7 +8,7 @@ import { isOfHost } from "../resolve/verdict.ts";
 import type { CommandContext, Define } from "./command.ts";
 import { withHosts, withQuestion } from "./flags/options.ts";
 import { print, tell, type JsonFlag } from "./print.ts";
-import { signedLine } from "./report/signed.ts";
+import { signedLine } from "./report/verdict-lines.ts";
 
 const helpText = `
 Standard output is one line: docker run "$(imgmatch resolve)" works.

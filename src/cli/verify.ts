@@ -12,7 +12,7 @@ import type { ImageProvenance, ProvenanceVerification } from "../trust/provenanc
 import type { CommandContext, Define } from "./command.ts";
 import { withJson, withRegistries, withTrust } from "./flags/options.ts";
 import { type JsonFlag, print } from "./print.ts";
-import { signedLine } from "./report/signed.ts";
+import { signedLine } from "./report/verdict-lines.ts";
 import type { Style } from "./report/style.ts";
 
 type VerifyFlags = VerifyOptions & JsonFlag;
