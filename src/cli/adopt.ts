@@ -9,8 +9,6 @@ import { many, withJson, withRegistries } from "./flags/options.ts";
 import { progressTo } from "./open-progress.ts";
 import { type JsonFlag, print, tell } from "./print.ts";
 
-interface AdoptFlags extends AdoptOptions, JsonFlag {}
-
 export const adopt: Define = (command, run) =>
   withRegistries(
     withJson(command)
@@ -29,15 +27,15 @@ export const adopt: Define = (command, run) =>
       .option("--publish-to <repository>", "Copy images of other repositories there, and lock the copies"),
   ).action(run(adoptCommand));
 
-async function adoptCommand(flags: AdoptFlags, context: CommandContext): Promise<void> {
-  const { adopt: answerOfSide } = await import("../fleet/adopt.ts");
+async function adoptCommand(flags: AdoptOptions & JsonFlag, context: CommandContext): Promise<void> {
+  const { adopt: answerOf } = await import("../fleet/adopt.ts");
   const progress = progressTo(context);
   const onEvent: AdoptOptions["onEvent"] = (event) => {
     if (event.type !== "copy") return progress.layer(event);
     progress.clear();
     context.err(`copying ${event.from} to ${event.to}\n`);
   };
-  const answer = await answerOfSide({ ...flags, onEvent }, context).finally(progress.clear);
+  const answer = await answerOf({ ...flags, onEvent }, context).finally(progress.clear);
   print(context, flags, answer, () => answer.adopted.flatMap(adoptedLines));
   if (!flags.json) tell([`in ${answer.lock}; next: imgmatch publish, or imgmatch resolve`], context);
 }
