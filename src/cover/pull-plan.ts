@@ -78,18 +78,12 @@ export function planPulls(
   };
 }
 
-interface Group {
-  readonly names: readonly string[];
-  readonly has: readonly string[];
-  readonly atMost: boolean;
-}
-
 /** Groups the hosts of a class by the cells that they have. */
 function groupsOf(
   each: HostClass | undefined,
   cells: ReadonlyMap<string, string>,
   everywhere: readonly string[],
-): readonly Group[] {
+): readonly Pick<PullStep, "names" | "has" | "atMost">[] {
   const groups = new Map<string, { names: string[]; has: readonly string[]; atMost: boolean }>();
   for (const [index, name] of (each?.names ?? []).entries()) {
     const listed = each?.localImages[index] ?? null;
