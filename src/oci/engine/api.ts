@@ -125,14 +125,12 @@ function requestTarget(endpoint: Endpoint): Target {
   if (tls === null) return { endpoint, secure: false, options: { host, port } };
   const options: https.RequestOptions = { host, port, rejectUnauthorized: tls.verify };
   if (tls.folder === "") return { endpoint, secure: true, options };
-  const [ca, cert, key] = ["ca.pem", "cert.pem", "key.pem"].map((name) => readPem(join(tls.folder, name)));
+  // The TLS error names a file that cannot be read.
+  const [ca, cert, key] = ["ca.pem", "cert.pem", "key.pem"].map((name) =>
+    attempt(() => readFileSync(join(tls.folder, name)), undefined),
+  );
   const files = { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
   return { endpoint, secure: true, options: { ...options, ...files } };
-}
-
-/** undefined if it cannot be read: the TLS error names what is missing. */
-function readPem(path: string): Buffer | undefined {
-  return attempt(() => readFileSync(path), undefined);
 }
 
 function send(
