@@ -131,7 +131,7 @@ export function createTransport({ timeoutMs, signal, ...connections }: Transport
     // The step that awaits it may have failed before.
     answered.catch(() => {});
     /** Reads a body to its end, or until more than `most` bytes have come. */
-    const take = async (chunks: AsyncIterator<Uint8Array>, most: number): Promise<Piece> => {
+    const take = async (chunks: AsyncIterator<Uint8Array>, most: number) => {
       const taken: Uint8Array[] = [];
       for (let size = 0; size <= most; ) {
         const next = await chunks.next().catch(() => {
@@ -168,9 +168,4 @@ export function createTransport({ timeoutMs, signal, ...connections }: Transport
       return { ...answer, body: bytes, rest: { read, cancel: () => outgoing.destroy() } };
     });
   };
-}
-
-interface Piece {
-  readonly bytes: Uint8Array;
-  readonly isLast: boolean;
 }
