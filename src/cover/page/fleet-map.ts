@@ -1,5 +1,6 @@
 /** Arranges images as a table: one axis across, and every combination of the others down. */
 
+import { remember } from "../../io/collections.ts";
 import type { CoveredImage } from "../image-use.ts";
 
 export interface FleetMap {
@@ -34,9 +35,10 @@ export function mapFleet(images: readonly CoveredImage[], across: string | null 
   const rows = new Map<string, { readonly values: readonly string[]; readonly cells: CoveredImage[][] }>();
   for (const image of images) {
     const rowValues = down.map((axis) => valueAt(image, axis));
-    const key = JSON.stringify(rowValues);
-    const row = rows.get(key) ?? { values: rowValues, cells: columns.map(() => []) };
-    rows.set(key, row);
+    const row = remember(rows, JSON.stringify(rowValues), () => ({
+      values: rowValues,
+      cells: columns.map(() => []),
+    }));
     row.cells[chosen === null ? 0 : columns.indexOf(valueAt(image, chosen))]?.push(image);
   }
   return {
