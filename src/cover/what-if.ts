@@ -8,7 +8,7 @@ import type { Lock } from "../lock/lock.ts";
 import { checkPins, parsePins, plainPins } from "../resolve/pins.ts";
 import { addedImages } from "./added-images.ts";
 import type { CoverFleet } from "./cover-fleet.ts";
-import { classifyHosts, type HostClass } from "../resolve/host-classes.ts";
+import { classifyHosts } from "../resolve/host-classes.ts";
 import { withDriver } from "./nvidia-driver.ts";
 
 /**
