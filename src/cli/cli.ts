@@ -2,11 +2,11 @@
 
 import { Command, type Option } from "commander";
 import type { CommandContext, Run } from "./command.ts";
-import { commandGroups, isCommand, unlistedCommands } from "./command-table.ts";
+import { commandGroups, unlistedCommands } from "./command-table.ts";
 import { usageError } from "../errors.ts";
 import { exitCodes } from "../problem-codes.ts";
 import { tellNotice } from "./print.ts";
-import { reportError, withinReach } from "./report-error.ts";
+import { isCommand, reportError, withinReach } from "./report-error.ts";
 import { terminalText } from "./report/terminal-text.ts";
 import { version } from "../version.ts";
 

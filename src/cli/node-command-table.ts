@@ -25,7 +25,3 @@ export const commandGroups = {
 export const unlistedCommands: Readonly<Record<string, () => Promise<Define>>> = {};
 
 export const elsewhere = "npm install --global imgmatch brings the other commands";
-
-export function isCommand(name = ""): boolean {
-  return Object.values(commandGroups).some((commands) => Object.hasOwn(commands, name));
-}

@@ -2,7 +2,7 @@
 
 import { type Command, CommanderError } from "commander";
 import type { CommandContext } from "./command.ts";
-import { elsewhere, isCommand } from "./command-table.ts";
+import { commandGroups, elsewhere } from "./command-table.ts";
 import { ImgmatchError, type Problem } from "../errors.ts";
 import { type ExitCode, exitCodes, problemCodes } from "../problem-codes.ts";
 import { tellProblem } from "./print.ts";
@@ -71,6 +71,10 @@ function helpOf({ program, words }: Call): string {
     command = below;
   }
   return [...names, "--help"].join(" ");
+}
+
+export function isCommand(name = ""): boolean {
+  return Object.values(commandGroups).some((commands) => Object.hasOwn(commands, name));
 }
 
 /** Adds how to get a command that the fix names and this program lacks. */
