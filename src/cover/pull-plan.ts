@@ -64,7 +64,7 @@ export function planPulls(
         cell,
         reference,
         digest,
-        bytes: sizeOf(image),
+        bytes: image.blobs === undefined ? null : sum(Object.values(image.blobs)),
         missing,
         atMost: missing !== 0 && (atMost || unsized),
         has,
@@ -120,8 +120,4 @@ function missingBytes({ blobs }: LockedImage, has: readonly string[], images: Lo
   return sum(
     Object.entries(blobs).map(([blob, size]) => (there.some((one) => Object.hasOwn(one, blob)) ? 0 : size)),
   );
-}
-
-function sizeOf({ blobs }: LockedImage): number | null {
-  return blobs === undefined ? null : sum(Object.values(blobs));
 }

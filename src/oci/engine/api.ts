@@ -247,7 +247,12 @@ export async function* jsonLines(stream: Readable): AsyncGenerator<unknown> {
     const [first = "", ...others] = (chunk as string).split("\n");
     parts.push(first);
     length += first.length;
-    if (length > longestLine) throw tooLong();
+    if (length > longestLine)
+      throw new ImgmatchError({
+        code: "ENGINE_FAILED",
+        message: `the engine sent a line of more than ${longestLine} characters`,
+        fix: "see whether DOCKER_HOST names a container engine, and the engine's log (journalctl -u docker)",
+      });
     for (const next of others) {
       yield* parsed(parts.join(""));
       parts = [next];
@@ -259,12 +264,4 @@ export async function* jsonLines(stream: Readable): AsyncGenerator<unknown> {
 
 function* parsed(line: string): Generator<unknown> {
   if (line.trim() !== "") yield JSON.parse(line);
-}
-
-function tooLong(): ImgmatchError {
-  return new ImgmatchError({
-    code: "ENGINE_FAILED",
-    message: `the engine sent a line of more than ${longestLine} characters`,
-    fix: "see whether DOCKER_HOST names a container engine, and the engine's log (journalctl -u docker)",
-  });
 }
