@@ -42,7 +42,5 @@ export function hasPrintableLines(text: string): boolean {
 
 /** `\u001b`; a surrogate pair becomes two escapes. */
 export function jsonEscape(characters: string): string {
-  return [...Array(characters.length).keys()]
-    .map((at) => `\\u${characters.charCodeAt(at).toString(16).padStart(4, "0")}`)
-    .join("");
+  return characters.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -2,16 +2,12 @@
 
 import { lockPath } from "../lock/lock.ts";
 import { answerOfSide, type BySide, sidesOf, variantsOf } from "../lock/requirement.ts";
-import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { Adoption, AdoptOptions } from "../fleet/adopt.ts";
 import { describeMeasured } from "../resolve/describe-measured.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import { many, withJson, withRegistries } from "./flags/options.ts";
 import { progressTo } from "./open-progress.ts";
 import { type JsonFlag, print, tell } from "./print.ts";
-
-interface AdoptFlags extends AdoptOptions, JsonFlag {}
 
 export const adopt: Define = (command, run) =>
   withRegistries(
@@ -31,18 +27,17 @@ export const adopt: Define = (command, run) =>
       .option("--publish-to <repository>", "Copy images of other repositories there, and lock the copies"),
   ).action(run(adoptCommand));
 
-async function adoptCommand(flags: AdoptFlags, context: CommandContext): Promise<ExitCode> {
-  const { adopt: answerOfSide } = await import("../fleet/adopt.ts");
+async function adoptCommand(flags: AdoptOptions & JsonFlag, context: CommandContext): Promise<void> {
+  const { adopt: answerOf } = await import("../fleet/adopt.ts");
   const progress = progressTo(context);
   const onEvent: AdoptOptions["onEvent"] = (event) => {
     if (event.type !== "copy") return progress.layer(event);
     progress.clear();
     context.err(`copying ${event.from} to ${event.to}\n`);
   };
-  const answer = await answerOfSide({ ...flags, onEvent }, context).finally(progress.clear);
+  const answer = await answerOf({ ...flags, onEvent }, context).finally(progress.clear);
   print(context, flags, answer, () => answer.adopted.flatMap(adoptedLines));
   if (!flags.json) tell([`in ${answer.lock}; next: imgmatch publish, or imgmatch resolve`], context);
-  return exitCodes.ok;
 }
 
 const gpuWords: BySide<string> = {

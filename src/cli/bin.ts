@@ -3,7 +3,7 @@
 
 import { fstatSync } from "node:fs";
 import { runCli } from "./cli.ts";
-import type { CommandContext, SignalMode } from "./command-context.ts";
+import type { CommandContext, SignalMode } from "./command.ts";
 import { exitCodes } from "../problem-codes.ts";
 import { readStandardInput } from "../io/world.ts";
 import { createLog, createWriter } from "../io/standard-stream.ts";

@@ -3,8 +3,7 @@
 import type { Problem } from "../errors.ts";
 import { type ExitCode, exitCodes, problemCodes } from "../problem-codes.ts";
 import type { BuildOptions } from "../fleet/build.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import {
   withBases,
   withEngine,
@@ -12,10 +11,10 @@ import {
   withLocalBases,
   withProgress,
   withRebuild,
+  withSigning,
   withWorkspace,
 } from "./flags/fleet-options.ts";
 import { positive, withAll } from "./flags/options.ts";
-import { withSigning } from "./flags/sign-options.ts";
 import { overFleets } from "./over-fleets.ts";
 import { keepProblems } from "./plan.ts";
 import { print, tellProblem } from "./print.ts";

@@ -5,14 +5,12 @@ import { lockPath } from "../lock/lock.ts";
 import type { CheckAnswer, CheckOptions } from "../node/check.ts";
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import { describeBy, describeRequirement } from "../resolve/describe-measured.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import { catalogOption, many, withAll, withHosts, withRegistries, withTrust } from "./flags/options.ts";
 import { progressTo } from "./open-progress.ts";
 import { type JsonFlag, print } from "./print.ts";
-import { signedLine } from "./report/signed.ts";
 import type { Style } from "./report/style.ts";
-import { reasonLines } from "./report/verdict-lines.ts";
+import { reasonLines, signedLine } from "./report/verdict-lines.ts";
 import { missOf, printEach, worstOf } from "./resolve.ts";
 
 const helpText = `
@@ -51,24 +49,20 @@ async function checkCommand(flags: CheckOptions & JsonFlag, context: CommandCont
   if (isAboutMany(options)) {
     const answers = await answerOf(options, context).finally(progress.clear);
     await printEach(answers, flags, context, (answer) => [answer.host, ...rowOf(answer)]);
-    return worstOf(
-      answers.map(({ fits, reasons }) => ({ fits: fits === true, codes: reasons.map(({ code }) => code) })),
-    );
+    return worstOf(answers);
   }
   const [subject = "", second, ...more] = options.subjects;
   if (second !== undefined) {
     const several = { ...options, subjects: [subject, second, ...more] as const };
     const answers = await answerOf(several, context).finally(progress.clear);
     await printEach(answers, flags, context, (answer) => [answer.subject, ...rowOf(answer)]);
-    return answers.some(({ fits }) => fits) ? exitCodes.ok : missOf(answers.flatMap(codesOf));
+    return answers.some(({ fits }) => fits)
+      ? exitCodes.ok
+      : missOf(answers.flatMap(({ reasons }) => reasons));
   }
   const answer = await answerOf({ ...options, subjects: [subject] }, context).finally(progress.clear);
   print(context, flags, answer, (style) => checkLines(answer, placeOf(flags), style));
-  return answer.fits ? exitCodes.ok : missOf(codesOf(answer));
-}
-
-function codesOf({ reasons }: CheckAnswer): readonly string[] {
-  return reasons.map(({ code }) => code);
+  return answer.fits ? exitCodes.ok : missOf(answer.reasons);
 }
 
 /** The host of the question, in words. */
@@ -104,8 +98,8 @@ function checkLines(answer: CheckAnswer, place: string, style: Style): readonly 
 }
 
 /** A fact that is missing proves nothing. */
-function isOpen(answer: CheckAnswer): boolean {
-  return !answer.fits && codesOf(answer).every((code) => code === "FACT_UNKNOWN");
+function isOpen({ fits, reasons }: CheckAnswer): boolean {
+  return !fits && reasons.every(({ code }) => code === "FACT_UNKNOWN");
 }
 
 /** The answer at a glance: `does not: no code for compute capability 7.5 (libfoo.so)`. */

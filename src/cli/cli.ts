@@ -1,13 +1,12 @@
 /** The program: reads its words, runs one command, and answers with the exit code. It loads the code of that command alone. */
 
 import { Command, type Option } from "commander";
-import type { CommandContext } from "./command-context.ts";
-import type { Run } from "./define.ts";
-import { commandGroups, isCommand, unlistedCommands } from "./command-table.ts";
+import type { CommandContext, Run } from "./command.ts";
+import { commandGroups, unlistedCommands } from "./command-table.ts";
 import { usageError } from "../errors.ts";
 import { exitCodes } from "../problem-codes.ts";
 import { tellNotice } from "./print.ts";
-import { reportError, withinReach } from "./report-error.ts";
+import { isCommand, reportError, withinReach } from "./report-error.ts";
 import { terminalText } from "./report/terminal-text.ts";
 import { version } from "../version.ts";
 
@@ -30,7 +29,8 @@ export async function runCli(
   const run: Run =
     (action) =>
     async (...given) => {
-      exitCode = await action(flagsOf(given, afterDashes), context);
+      const answer = await action(flagsOf(given, afterDashes), context);
+      if (answer !== undefined) exitCode = answer;
     };
   try {
     await defineProgram(program, args, run, context);

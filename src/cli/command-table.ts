@@ -1,6 +1,6 @@
 /** Every command, its heading in the help, and its file. */
 
-import type { Define } from "./define.ts";
+import type { Define } from "./command.ts";
 import { resolve } from "./resolve.ts";
 
 /** In the order of the help. */
@@ -52,7 +52,3 @@ export const unlistedCommands: Readonly<Record<string, () => Promise<Define>>> =
 
 /** How to get the commands that this program lacks; null if it has all. */
 export const elsewhere: string | null = null;
-
-export function isCommand(name = ""): boolean {
-  return Object.values(commandGroups).some((commands) => Object.hasOwn(commands, name));
-}

@@ -2,10 +2,8 @@
 
 import { usageError } from "../errors.ts";
 import { machineCatalogs, machineTypes } from "../hardware/machine-types.ts";
-import { type ExitCode, exitCodes } from "../problem-codes.ts";
-import type { CommandContext } from "./command-context.ts";
+import type { CommandContext, Define } from "./command.ts";
 import { type Suggestions, suggestWords } from "./complete-words.ts";
-import type { Define } from "./define.ts";
 
 const shells = ["bash", "zsh", "fish"] as const;
 type Shell = (typeof shells)[number];
@@ -25,13 +23,12 @@ export const completion: Define = (command, run) =>
 async function completionCommand(
   { shell }: { readonly shell: string },
   context: CommandContext,
-): Promise<ExitCode> {
+): Promise<void> {
   const known = shells.find((name) => name === shell);
   if (known === undefined)
     throw usageError(`there is no completion for ${JSON.stringify(shell)}`, `write ${shells.join(", ")}`);
   const texts = await import("./completion-texts.ts");
   context.out(texts[known].replaceAll(/\{(?:pkgname|completer)\}/g, "imgmatch"));
-  return exitCodes.ok;
 }
 
 /** The command that the scripts call, with the words of the line after `--`. Its environment says which shell asks, and where its cursor is. */
@@ -48,7 +45,6 @@ export const completionServer: Define = (command, run) =>
         kind: async () => (await import("../hardware/describe-hardware.ts")).hardwareKinds,
       });
       for (const line of linesFor(shell, suggestions)) out(`${line}\n`);
-      return exitCodes.ok;
     }),
   );
 

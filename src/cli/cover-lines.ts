@@ -46,14 +46,14 @@ function headed({ width }: Style): TableShape {
 function sourceLines(report: CoverReport, style: Style): readonly string[] {
   const rows = words.sourceRows(report);
   if (rows.length === 0) return [];
-  return [
-    "",
-    style.strong("where CPU features are known from"),
-    ...formatTable(
-      rows.map(([id = "", ...rest]) => [`  ${id}`, ...rest]),
-      style,
-    ),
-  ];
+  return ["", style.strong("where CPU features are known from"), ...indented(rows, style)];
+}
+
+function indented(rows: readonly (readonly string[])[], style: Style): readonly string[] {
+  return formatTable(
+    rows.map(([first = "", ...rest]) => [`  ${first}`, ...rest]),
+    style,
+  );
 }
 
 /** Lists images that nobody gets, and images that hosts get only with a pin. */
@@ -65,8 +65,8 @@ function idleLines(report: CoverReport, style: Style): readonly string[] {
       : [
           "",
           title,
-          ...formatTable(
-            images.map((image) => [`  ${image.cell}`, words.idleWords(image, report)]),
+          ...indented(
+            images.map((image) => [image.cell, words.idleWords(image, report)]),
             style,
           ),
         ];
@@ -121,13 +121,12 @@ function whatIfLines(
 }
 
 function suggestionLines(suggestion: Suggestion, whom: Counted, style: Style): readonly string[] {
-  const { cells } = suggestion;
   const [head = "", ...rest] = words.suggestionHead(suggestion, whom);
   return [
     "",
     style.strong(`suggested: ${head}`),
-    ...formatTable(
-      cells.map((each) => [`  ${each.cell}`, ...words.suggestionRow(each, whom).slice(1)]),
+    ...indented(
+      suggestion.cells.map((each) => words.suggestionRow(each, whom)),
       style,
     ),
     ...prose([...rest, ...words.suggestionNotes(suggestion)], style),
@@ -137,7 +136,7 @@ function suggestionLines(suggestion: Suggestion, whom: Counted, style: Style): r
 function violationLines(violations: readonly Violation[], whom: Counted, style: Style): readonly string[] {
   if (violations.length === 0) return [style.good("every policy holds")];
   return [
-    style.bad(`${violations.length} violation${violations.length === 1 ? "" : "s"}`),
+    style.bad(count(violations.length, "violation")),
     ...prose(
       violations.map(
         ({ policy, of, hosts, message }) =>

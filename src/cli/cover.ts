@@ -3,8 +3,7 @@
 import type { CoverOptions } from "../cover/cover.ts";
 import { usageError } from "../errors.ts";
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import {
   catalogOption,
   driverOption,

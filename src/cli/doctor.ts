@@ -2,8 +2,7 @@
 
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { Finding } from "../node/diagnose.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import { withJson } from "./flags/options.ts";
 import { type JsonFlag, print } from "./print.ts";
 import type { Style } from "./report/style.ts";

@@ -1,9 +1,7 @@
 /** `imgmatch export sh`: the part of `export` that a node has too. */
 
-import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { ExportShOptions } from "../node/export-sh.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import { withJson, withQuestion } from "./flags/options.ts";
 import { print, type JsonFlag } from "./print.ts";
 
@@ -16,9 +14,8 @@ export const withScript: Define = (command, run) => {
   return command;
 };
 
-async function shCommand(flags: ExportShOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
+async function shCommand(flags: ExportShOptions & JsonFlag, context: CommandContext): Promise<void> {
   const { exportSh } = await import("../node/export-sh.ts");
   const answer = await exportSh(flags, context);
   print(context, flags, answer, () => answer.script);
-  return exitCodes.ok;
 }

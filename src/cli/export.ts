@@ -1,11 +1,9 @@
 /** `imgmatch export KIND`: writes the fleet for another tool. */
 
-import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { ExportBakeOptions } from "../fleet/export-bake.ts";
 import type { GithubMatrixOptions } from "../fleet/export-github-matrix.ts";
 import type { NfdCompatOptions } from "../node/export-nfd-compat.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import {
   lockOption,
   secretOption,
@@ -46,23 +44,18 @@ export const exportFleet: Define = (command, run) => {
   return withScript(command, run);
 };
 
-async function bakeCommand(flags: ExportBakeOptions, context: CommandContext): Promise<ExitCode> {
+async function bakeCommand(flags: ExportBakeOptions, context: CommandContext): Promise<void> {
   const { exportBake } = await import("../fleet/export-bake.ts");
   context.out(`${JSON.stringify(await exportBake(flags, context), null, 2)}\n`);
-  return exitCodes.ok;
 }
 
 /** Prints one line, for the output of a workflow's step. */
-async function githubMatrixCommand(flags: GithubMatrixOptions, context: CommandContext): Promise<ExitCode> {
+async function githubMatrixCommand(flags: GithubMatrixOptions, context: CommandContext): Promise<void> {
   const { exportGithubMatrix } = await import("../fleet/export-github-matrix.ts");
   context.out(`${JSON.stringify(await exportGithubMatrix(flags, context))}\n`);
-  return exitCodes.ok;
 }
 
-async function nfdCompatCommand(
-  flags: NfdCompatOptions & JsonFlag,
-  context: CommandContext,
-): Promise<ExitCode> {
+async function nfdCompatCommand(flags: NfdCompatOptions & JsonFlag, context: CommandContext): Promise<void> {
   const [{ exportNfdCompat }, { yamlText }] = await Promise.all([
     import("../node/export-nfd-compat.ts"),
     import("../node/launch/format-launch.ts"),
@@ -72,5 +65,4 @@ async function nfdCompatCommand(
     answer.images.map(async ({ reference, spec }) => `# ${reference}\n${await yamlText(spec)}`),
   );
   print(context, flags, answer, () => texts.join("---\n"));
-  return exitCodes.ok;
 }

@@ -1,9 +1,7 @@
 /** `imgmatch hardware`: print the hardware tables behind every check, with their sources. */
 
-import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { HardwareOptions } from "../hardware/hardware.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import { withJson } from "./flags/options.ts";
 import { type JsonFlag, print } from "./print.ts";
 import type { HardwareReport } from "../hardware/describe-hardware.ts";
@@ -23,14 +21,10 @@ export const hardware: Define = (command, run) =>
     .addHelpText("after", helpText)
     .action(run(hardwareCommand));
 
-async function hardwareCommand(
-  flags: HardwareOptions & JsonFlag,
-  context: CommandContext,
-): Promise<ExitCode> {
+async function hardwareCommand(flags: HardwareOptions & JsonFlag, context: CommandContext): Promise<void> {
   const { hardware: answerOf } = await import("../hardware/hardware.ts");
   const report = await answerOf(flags);
   print(context, flags, report, (style) => hardwareLines(report, style, context.terminal.columns));
-  return exitCodes.ok;
 }
 
 /** With more rows, a list that is longer than so many characters becomes a count; the report about one row shows the list. */

@@ -4,8 +4,7 @@ import type { InitFromAnswer, InitFromDefinitionAnswer, InitOptions } from "../f
 import { editWords } from "../fleet/init/draft.ts";
 import { count, formatTable } from "../io/table.ts";
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import { many, withJson } from "./flags/options.ts";
 import { type JsonFlag, print, tell, tellProblem } from "./print.ts";
 

@@ -2,8 +2,7 @@
 
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { InspectAnswer, InspectOptions } from "../inspect/inspect-subjects.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import { choice, withJson, withRegistries } from "./flags/options.ts";
 import { expectationLines, inspectLines } from "./inspect-lines.ts";
 import { progressTo } from "./open-progress.ts";

@@ -1,10 +1,8 @@
 /** `imgmatch labels`: print the labels that this node or many should advertise, for one system. */
 
 import { usageError } from "../errors.ts";
-import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { LabelsOptions } from "../node/labels.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import { many, withAll, withFrom, withHosts, withRegistryFleet } from "./flags/options.ts";
 import type { JsonFlag } from "./print.ts";
 
@@ -29,7 +27,7 @@ export const labels: Define = (command, run) =>
     withRegistryFleet,
   ).action(run(labelsCommand));
 
-async function labelsCommand(flags: LabelsFlags, context: CommandContext): Promise<ExitCode> {
+async function labelsCommand(flags: LabelsFlags, context: CommandContext): Promise<void> {
   const format = flags.format ?? (flags.json ? "json" : "kubernetes");
   const { hosts: [first, ...others] = [] } = flags;
   if (first !== undefined) {
@@ -41,14 +39,12 @@ async function labelsCommand(flags: LabelsFlags, context: CommandContext): Promi
       { ...flags, hosts: [first, ...others] },
       context,
     );
-    context.out(hostLabelFormats[format].write(hosts));
-    return exitCodes.ok;
+    return context.out(hostLabelFormats[format].write(hosts));
   }
   const { isLabelFormat, labelFormats } = await import("../node/launch/labels/label-formats.ts");
   if (!isLabelFormat(format)) throw unknownFormat(format, "labels", labelFormats);
   const { labels, host } = await (await import("../node/labels.ts")).labels(flags, context);
   context.out(labelFormats[format].write(labels, host));
-  return exitCodes.ok;
 }
 
 function unknownFormat(format: string, what: string, known: object) {

@@ -1,12 +1,10 @@
 /** `imgmatch launch`: write the command or manifest that starts this host's image. */
 
 import { usageError } from "../errors.ts";
-import { exitCodes, type ExitCode } from "../problem-codes.ts";
 import { launchTarget, launchTargets } from "../node/launch/launch-targets.ts";
 import type { LaunchFormat } from "../node/launch/target.ts";
 import type { LaunchOptions } from "../node/launch/workload.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import { choice, many, withLaunchHost, withQuestion } from "./flags/options.ts";
 import type { JsonFlag } from "./print.ts";
 
@@ -55,10 +53,7 @@ export const launch: Define = (command, run) =>
     ),
   ).action(run(launchCommand));
 
-async function launchCommand(
-  { json, yaml, ...flags }: LaunchFlags,
-  context: CommandContext,
-): Promise<ExitCode> {
+async function launchCommand({ json, yaml, ...flags }: LaunchFlags, context: CommandContext): Promise<void> {
   const [{ launch: answerOf }, { formatLaunch }] = await Promise.all([
     import("../node/launch.ts"),
     import("../node/launch/format-launch.ts"),
@@ -68,5 +63,4 @@ async function launchCommand(
   const form: { format?: LaunchFormat } = json ? { format: "json" } : yaml ? { format: "yaml" } : {};
   const answer = await answerOf({ ...flags, ...form }, context);
   context.out(await formatLaunch(answer, form.format ?? formats[0]));
-  return exitCodes.ok;
 }

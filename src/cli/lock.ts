@@ -1,12 +1,10 @@
 /** `imgmatch lock`: changes the lock without a build. */
 
 import { usageError } from "../errors.ts";
-import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { MergeLocksOptions, RemoveFromLockAnswer, RemoveFromLockOptions } from "../fleet/lock.ts";
 import type { FleetChoice } from "../fleet/open/fleet-choice.ts";
 import { count } from "../io/table.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import { withBases, withFleet } from "./flags/fleet-options.ts";
 import { withJson } from "./flags/options.ts";
 import { type JsonFlag, print, tell } from "./print.ts";
@@ -41,7 +39,7 @@ export const lock: Define = (command, run) => {
   return command;
 };
 
-async function lockCommand(flags: LockFlags, context: CommandContext): Promise<ExitCode> {
+async function lockCommand(flags: LockFlags, context: CommandContext): Promise<void> {
   const { updateBases = false, prune = false } = flags;
   if (updateBases === prune)
     throw usageError(
@@ -49,7 +47,6 @@ async function lockCommand(flags: LockFlags, context: CommandContext): Promise<E
       "write one of: imgmatch lock --update-bases, imgmatch lock --prune, imgmatch lock rm CELL, imgmatch lock merge A B",
     );
   await (prune ? pruneCommand : updateBasesCommand)(flags, context);
-  return exitCodes.ok;
 }
 
 async function updateBasesCommand(flags: LockFlags, context: CommandContext): Promise<void> {
@@ -73,27 +70,25 @@ async function pruneCommand(flags: LockFlags, context: CommandContext): Promise<
     tell([`${count(removed.length, "image")} removed from the lock; the registry keeps them`], context);
 }
 
-async function mergeCommand(flags: MergeLocksOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
+async function mergeCommand(flags: MergeLocksOptions & JsonFlag, context: CommandContext): Promise<void> {
   const { mergeLocks } = await import("../fleet/lock.ts");
   const answer = await mergeLocks(flags);
   const { out, locks, images } = answer;
   print(context, flags, answer, () => [
     `${out}: ${count(images, "image")} of ${count(locks.length, "lock")}`,
   ]);
-  return exitCodes.ok;
 }
 
 async function removeCommand(
   flags: RemoveFromLockOptions & JsonFlag,
   context: CommandContext,
-): Promise<ExitCode> {
+): Promise<void> {
   const { removeFromLock } = await import("../fleet/lock.ts");
   const answer = await removeFromLock(flags);
   const { removed } = answer;
   print(context, flags, answer, () => removed);
   if (!flags.json)
     tell([`${count(removed.length, "image")} removed from the lock; next: ${nextStep(answer)}`], context);
-  return exitCodes.ok;
 }
 
 function nextStep({ adopted, kept }: RemoveFromLockAnswer): string {

@@ -1,6 +1,6 @@
 /** The commands of the program in one file. The bundler puts this in place of command-table.ts. */
 
-import type { Define } from "./define.ts";
+import type { Define } from "./command.ts";
 import { withScript } from "./export-sh.ts";
 import { probe } from "./probe.ts";
 import { pull } from "./pull.ts";
@@ -25,7 +25,3 @@ export const commandGroups = {
 export const unlistedCommands: Readonly<Record<string, () => Promise<Define>>> = {};
 
 export const elsewhere = "npm install --global imgmatch brings the other commands";
-
-export function isCommand(name = ""): boolean {
-  return Object.values(commandGroups).some((commands) => Object.hasOwn(commands, name));
-}

@@ -2,7 +2,7 @@
 
 import type { OpenEvent } from "../inspect/open-subject.ts";
 import type { Notice } from "../io/world.ts";
-import type { CommandContext } from "./command-context.ts";
+import type { CommandContext } from "./command.ts";
 import { mark } from "./report/terminal-text.ts";
 
 const redrawMs = 200;

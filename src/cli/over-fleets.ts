@@ -4,28 +4,28 @@ import { usageError } from "../errors.ts";
 import { exitCodes } from "../problem-codes.ts";
 import { systemProblem } from "../io/system-error.ts";
 import { problemsJson } from "./report/problems.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Action } from "./define.ts";
+import type { CommandContext } from "./command.ts";
 import type { FleetChoice } from "../fleet/open/fleet-choice.ts";
 import { type JsonFlag, tellProblem } from "./print.ts";
 
-export interface WorkspaceFlags {
-  /** Its file; true for the default name. */
+interface OverFlags extends FleetChoice, JsonFlag {
+  /** The file of a workspace; true for the default name. */
   readonly workspace?: string | true;
   /** Folders of its fleets; `*` stands for any characters. */
   readonly fleet?: readonly string[];
+  readonly explain?: string;
 }
 
-type OverFlags = FleetChoice & WorkspaceFlags & JsonFlag & { readonly explain?: string };
+type FleetCommand<Flags> = (flags: Flags, context: CommandContext) => Promise<number>;
 
 /** `whole`: the JSON documents of the fleets become one. `lines`: each fleet writes lines of JSON. */
 type JsonForm = "whole" | "lines";
 
 /** Exits with the code of the fleets that failed, or 1 if their codes differ. */
 export function overFleets<Flags extends OverFlags>(
-  command: Action<Flags>,
+  command: FleetCommand<Flags>,
   jsonForm: (flags: Flags) => JsonForm,
-): Action<Flags> {
+): FleetCommand<Flags> {
   return async (flags, context) => {
     if (flags.workspace === undefined && (flags.fleet ?? []).length === 0) return command(flags, context);
     const form = flags.json ? jsonForm(flags) : null;
@@ -56,7 +56,7 @@ export function overFleets<Flags extends OverFlags>(
 }
 
 async function runOne<Flags extends OverFlags>(
-  command: Action<Flags>,
+  command: FleetCommand<Flags>,
   flags: Flags,
   context: CommandContext,
   form: JsonForm | null,

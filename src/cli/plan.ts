@@ -8,8 +8,7 @@ import { openActions, type InputComparison } from "../fleet/plan/planned-cell.ts
 import type { FleetBuildEvent } from "../fleet/run/run-plan.ts";
 import type { Notice } from "../io/world.ts";
 import { tableRows } from "../io/table.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import {
   withBases,
   withEngineName,

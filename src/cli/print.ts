@@ -3,7 +3,7 @@
 import type { Problem } from "../errors.ts";
 import type { Notice } from "../io/world.ts";
 import { printableReport } from "../printable.ts";
-import type { CommandContext } from "./command-context.ts";
+import type { CommandContext } from "./command.ts";
 import { reportProblem } from "./report/problems.ts";
 import { type Style, styleFor } from "./report/style.ts";
 

@@ -1,13 +1,11 @@
 /** `imgmatch probe`: print what this machine is. A broken host is a fact too, so it exits 0. */
 
 import { ImgmatchError } from "../errors.ts";
-import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import { describeHostFacts, formatFactsLine, formatHostFacts } from "../host/format-facts.ts";
 import type { HostFacts } from "../host/facts.ts";
 import type { HostChoice } from "../host/probe.ts";
 import { printableReport } from "../printable.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import { withHost } from "./flags/options.ts";
 import type { JsonFlag } from "./print.ts";
 
@@ -27,16 +25,15 @@ export const probe: Define = (command, run) =>
     .addHelpText("after", helpText)
     .action(run(probeCommand));
 
-async function probeCommand(flags: ProbeFlags, context: CommandContext): Promise<ExitCode> {
+async function probeCommand(flags: ProbeFlags, context: CommandContext): Promise<void> {
   const { probe: answerOf, probeNode } = await import("../host/probe.ts");
   if (flags.eachLine) {
     // The mirror of `serve` asks so, for its node.
     for await (const _ of context.stdinLines()) context.out(await lineOf(() => probeNode(flags, context)));
-    return exitCodes.ok;
+    return;
   }
   const facts = await answerOf(flags, context);
   context.out(flags.json ? formatHostFacts(facts) : printableReport(describeHostFacts(facts)));
-  return exitCodes.ok;
 }
 
 /** A failure becomes an answer, as with `--json`: the next line may succeed. */

@@ -1,14 +1,12 @@
 /** `imgmatch promote`: write the images of one version under another, or move channels. */
 
 import { lockPath } from "../lock/lock.ts";
-import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { PromoteOptions } from "../fleet/promote.ts";
 import type { PromotionEvent } from "../fleet/publish/publication.ts";
 import type { Notice } from "../io/world.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import { driverOption, many, noGpu, withAll, withJson, withRegistries, withTrust } from "./flags/options.ts";
-import { withSigning } from "./flags/sign-options.ts";
+import { withSigning } from "./flags/fleet-options.ts";
 import { reportPublication } from "./report/publication-lines.ts";
 import type { JsonFlag } from "./print.ts";
 
@@ -58,12 +56,11 @@ export const promote: Define = (command, run) =>
     .addHelpText("after", helpText)
     .action(run(promoteCommand));
 
-async function promoteCommand(flags: PromoteOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
+async function promoteCommand(flags: PromoteOptions & JsonFlag, context: CommandContext): Promise<void> {
   const { promote: promoteFleet } = await import("../fleet/promote.ts");
   const onEvent = (event: PromotionEvent | Notice) =>
     event.type === "problem" || event.type === "note"
       ? context.onEvent(event)
       : reportPublication(event, flags, context);
   await promoteFleet(flags, { ...context, onEvent });
-  return exitCodes.ok;
 }

@@ -2,11 +2,16 @@
 
 import type { ExitCode } from "../problem-codes.ts";
 import type { PublishOptions } from "../fleet/publish.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
-import { withBases, withEngine, withFleet, withProgress, withWorkspace } from "./flags/fleet-options.ts";
+import type { CommandContext, Define } from "./command.ts";
+import {
+  withBases,
+  withEngine,
+  withFleet,
+  withProgress,
+  withSigning,
+  withWorkspace,
+} from "./flags/fleet-options.ts";
 import { positive, withAll } from "./flags/options.ts";
-import { withSigning } from "./flags/sign-options.ts";
 import { overFleets } from "./over-fleets.ts";
 import { type BuildListenerFlags, exitCodeOf, listenerFor } from "./report/build-listener.ts";
 

@@ -1,9 +1,7 @@
 /** `imgmatch pull`: pull this host's image with the container runtime, and print its name here. */
 
-import { exitCodes, type ExitCode } from "../problem-codes.ts";
 import type { PullOptions } from "../node/pull.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import { choice, many, withJson, withQuestion, withVisibleGpus } from "./flags/options.ts";
 import { print, type JsonFlag } from "./print.ts";
 
@@ -31,9 +29,8 @@ export const pull: Define = (command, run) =>
     ),
   ).action(run(pullCommand));
 
-async function pullCommand(flags: PullOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
+async function pullCommand(flags: PullOptions & JsonFlag, context: CommandContext): Promise<void> {
   const { pull: answerOf } = await import("../node/pull.ts");
   const answer = await answerOf(flags, context);
   print(context, flags, answer, () => `${answer.name}\n`);
-  return exitCodes.ok;
 }

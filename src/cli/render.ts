@@ -3,8 +3,7 @@
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { RenderOptions } from "../fleet/render.ts";
 import { count } from "../io/table.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import { withMatrix } from "./flags/fleet-options.ts";
 import { type JsonFlag, print, tell } from "./print.ts";
 

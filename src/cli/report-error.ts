@@ -1,8 +1,8 @@
 /** Turns the error that ends a command into a message and an exit code. */
 
 import { type Command, CommanderError } from "commander";
-import type { CommandContext } from "./command-context.ts";
-import { elsewhere, isCommand } from "./command-table.ts";
+import type { CommandContext } from "./command.ts";
+import { commandGroups, elsewhere } from "./command-table.ts";
 import { ImgmatchError, type Problem } from "../errors.ts";
 import { type ExitCode, exitCodes, problemCodes } from "../problem-codes.ts";
 import { tellProblem } from "./print.ts";
@@ -71,6 +71,10 @@ function helpOf({ program, words }: Call): string {
     command = below;
   }
   return [...names, "--help"].join(" ");
+}
+
+export function isCommand(name = ""): boolean {
+  return Object.values(commandGroups).some((commands) => Object.hasOwn(commands, name));
 }
 
 /** Adds how to get a command that the fix names and this program lacks. */

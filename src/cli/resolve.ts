@@ -5,11 +5,10 @@ import type { ResolveOptions } from "../node/resolve.ts";
 import { printableReport } from "../printable.ts";
 import type { HostResolution } from "../resolve/resolver.ts";
 import { isOfHost } from "../resolve/verdict.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import { withHosts, withQuestion } from "./flags/options.ts";
 import { print, tell, type JsonFlag } from "./print.ts";
-import { signedLine } from "./report/signed.ts";
+import { signedLine } from "./report/verdict-lines.ts";
 
 const helpText = `
 Standard output is one line: docker run "$(imgmatch resolve)" works.
@@ -43,18 +42,13 @@ async function resolveCommand(flags: ResolveOptions & JsonFlag, context: Command
       match?.reference ?? "-",
       nearest === null ? "" : describeMiss(nearest),
     ]);
-    return worstOf(
-      answers.map(({ match, rejected }) => ({
-        fits: match !== null,
-        codes: rejected.map(({ code }) => code),
-      })),
-    );
+    return worstOf(answers.map(({ match, rejected }) => ({ fits: match !== null, reasons: rejected })));
   }
   const answer = await answerOf({ ...flags, self: context.self }, context);
   if (flags.explain && answer.signed !== undefined) tell([signedLine(answer.signed)], context);
   // The whole of standard output: it becomes an argument of another program.
   print(context, flags, answer, () => `${answer.reference}\n`);
-  return answer.match !== null ? exitCodes.ok : missOf(answer.rejected.map(({ code }) => code));
+  return answer.match !== null ? exitCodes.ok : missOf(answer.rejected);
 }
 
 /** The reason of a broken host is about no cell. */
@@ -77,16 +71,18 @@ export async function printEach<Answer extends object>(
   context.out(printableReport(formatTable(answers.map(rowOf))));
 }
 
+type Reasons = readonly { readonly code: string }[];
+
 /** 0 if every host has its image, 4 if only broken hosts lack one, else 3. */
 export function worstOf(
-  all: readonly { readonly fits: boolean; readonly codes: readonly string[] }[],
+  all: readonly { readonly fits: boolean | null; readonly reasons: Reasons }[],
 ): ExitCode {
-  const unserved = all.filter(({ fits }) => !fits);
-  if (unserved.length === 0) return exitCodes.ok;
-  return unserved.every(({ codes }) => codes.some(isOfHost)) ? exitCodes.host : exitCodes.noMatch;
+  const misses = all.flatMap(({ fits, reasons }) => (fits ? [] : [missOf(reasons)]));
+  if (misses.length === 0) return exitCodes.ok;
+  return misses.includes(exitCodes.noMatch) ? exitCodes.noMatch : exitCodes.host;
 }
 
 /** A broken host is not a small host, so it has an exit code of its own. */
-export function missOf(codes: readonly string[]): ExitCode {
-  return codes.some(isOfHost) ? exitCodes.host : exitCodes.noMatch;
+export function missOf(reasons: Reasons): ExitCode {
+  return reasons.some(({ code }) => isOfHost(code)) ? exitCodes.host : exitCodes.noMatch;
 }

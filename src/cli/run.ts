@@ -2,8 +2,7 @@
 
 import { exitCodes } from "../problem-codes.ts";
 import type { RunOptions } from "../node/run.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import { choice, many, withHost, withQuestion } from "./flags/options.ts";
 import { print, type JsonFlag } from "./print.ts";
 

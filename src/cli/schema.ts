@@ -1,15 +1,12 @@
 /** `imgmatch schema`: print the JSON Schema of matrix.yaml, for editors. */
 
-import { type ExitCode, exitCodes } from "../problem-codes.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import { withJson } from "./flags/options.ts";
 
 export const schema: Define = (command, run) =>
   withJson(command).description("Print the JSON Schema of matrix.yaml").action(run(schemaCommand));
 
-async function schemaCommand(_flags: object, context: CommandContext): Promise<ExitCode> {
+async function schemaCommand(_flags: object, context: CommandContext): Promise<void> {
   const { matrixJsonSchema } = await import("../fleet/matrix/json-schema.ts");
   context.out(`${JSON.stringify(matrixJsonSchema(), null, 2)}\n`);
-  return exitCodes.ok;
 }

@@ -1,21 +1,9 @@
 /** `imgmatch serve`: answer a fleet's tag on this node until a signal ends it. */
 
 import { join } from "node:path";
-import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { ServeConfig, ServeLine, ServeOptions } from "../node/serve.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
-import {
-  choice,
-  cpuOption,
-  many,
-  positive,
-  withAll,
-  withHost,
-  withKept,
-  withRegistries,
-  withTrust,
-} from "./flags/options.ts";
+import type { CommandContext, Define } from "./command.ts";
+import { choice, cpuOption, many, positive, withAll, withHost, withRegistryFleet } from "./flags/options.ts";
 import { type JsonFlag, print, tell } from "./print.ts";
 
 interface ServeFlags extends ServeOptions, JsonFlag {}
@@ -71,17 +59,14 @@ export const serve: Define = (command, run) =>
         "With --print-config, without fleets: remove what was installed below this folder",
       ),
     withHost,
-    withKept,
-    withRegistries,
-    withTrust,
+    withRegistryFleet,
   ).action(run(serveCommand));
 
-async function serveCommand(flags: ServeFlags, context: CommandContext): Promise<ExitCode> {
+async function serveCommand(flags: ServeFlags, context: CommandContext): Promise<void> {
   const { serve: answerOf } = await import("../node/serve.ts");
   const { printConfig } = flags;
   if (printConfig !== undefined) {
-    tellConfig(await answerOf({ ...flags, printConfig }, context), flags, context);
-    return exitCodes.ok;
+    return tellConfig(await answerOf({ ...flags, printConfig }, context), flags, context);
   }
   const log = logTo(context);
   const onEvent: ServeOptions["onEvent"] = (event) => event.type === "log" && log(event.line);
@@ -91,7 +76,6 @@ async function serveCommand(flags: ServeFlags, context: CommandContext): Promise
   await aborted(context.signal);
   await close();
   log({ level: "info", event: "stopped" });
-  return exitCodes.ok;
 }
 
 /** Prints the files, each below its path as a comment, or the paths that were written or removed. */

@@ -9,14 +9,11 @@ import type { VerifyAnswer, VerifyOptions } from "../fleet/verify.ts";
 import { count, formatTable } from "../io/table.ts";
 import { lockPath } from "../lock/lock.ts";
 import type { ImageProvenance, ProvenanceVerification } from "../trust/provenance/verify-provenance.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import { withJson, withRegistries, withTrust } from "./flags/options.ts";
 import { type JsonFlag, print } from "./print.ts";
-import { signedLine } from "./report/signed.ts";
+import { signedLine } from "./report/verdict-lines.ts";
 import type { Style } from "./report/style.ts";
-
-type VerifyFlags = VerifyOptions & JsonFlag;
 
 const helpText = `
 Exit code 1 when a tag differs from the lock, 6 when the version's index does.`;
@@ -38,7 +35,7 @@ export const verify: Define = (command, run) =>
     .addHelpText("after", helpText)
     .action(run(verifyCommand));
 
-async function verifyCommand(flags: VerifyFlags, context: CommandContext): Promise<ExitCode> {
+async function verifyCommand(flags: VerifyOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
   const { verify: answerOf } = await import("../fleet/verify.ts");
   const answer = await answerOf(flags, context);
   print(context, flags, answer, (style) => verifyLines(answer, flags, style));

@@ -5,8 +5,7 @@ import { shellWord } from "../node/launch/shell.ts";
 import type { WhyNotOptions } from "../node/why-not.ts";
 import { isOfHost } from "../resolve/verdict.ts";
 import type { WhyNot } from "../resolve/why-not-image.ts";
-import type { CommandContext } from "./command-context.ts";
-import type { Define } from "./define.ts";
+import type { CommandContext, Define } from "./command.ts";
 import { withHosts, withQuestion } from "./flags/options.ts";
 import { type JsonFlag, print } from "./print.ts";
 import type { Style } from "./report/style.ts";
@@ -38,11 +37,11 @@ async function whyNotCommand(flags: WhyNotOptions & JsonFlag, context: CommandCo
       fits ? "fits" : "does not fit",
       reasons.map(({ code, message }) => `${code}: ${message}`).join("; "),
     ]);
-    return worstOf(answers.map(({ fits, reasons }) => ({ fits, codes: reasons.map(({ code }) => code) })));
+    return worstOf(answers);
   }
   const answer = await answerOf(flags, context);
   print(context, flags, answer, (style) => whyNotLines(answer, flags.pin ?? [], style));
-  return answer.fits ? exitCodes.ok : missOf(answer.reasons.map(({ code }) => code));
+  return answer.fits ? exitCodes.ok : missOf(answer.reasons);
 }
 
 /** @param asked pins of the question, which the proposed command repeats */

@@ -23,6 +23,7 @@ import { slug } from "../oci/slug.ts";
 import { requirementOf } from "../fleet/cells/make-cell.ts";
 import { whyImpossible } from "../fleet/cells/impossible.ts";
 import { plannedImage } from "./cover-fleet.ts";
+import { differentAxes } from "./fleet-cost.ts";
 
 type Axes = Readonly<Record<string, string>>;
 
@@ -46,7 +47,7 @@ export function addedImages(lock: Lock, wanted: Axes, what: string): Lock["image
   const impossible = new Set<string>();
   for (const axes of combinations(images, wanted)) {
     const id = idOf(axes);
-    if (images.some((other) => sameAxes(other.axes, axes))) continue;
+    if (images.some((other) => differentAxes(other.axes, axes) === 0)) continue;
     const image = makeImage(id, axes, images, what);
     if (typeof image === "string") impossible.add(image);
     else added[id] = image;
@@ -90,11 +91,6 @@ function combinations(images: readonly LockedImage[], wanted: Axes): readonly Ax
     ...(cpuOnly ? { compute: none } : {}),
   }));
   return [...new Map(all.map((axes) => [JSON.stringify(Object.entries(axes).sort()), axes])).values()];
-}
-
-function sameAxes(a: Axes, b: Axes): boolean {
-  const names = new Set([...Object.keys(a), ...Object.keys(b)]);
-  return [...names].every((name) => (a[name] ?? none) === (b[name] ?? none));
 }
 
 const at = { file: "--what-if" };

@@ -3,7 +3,7 @@
 import type { HostFacts } from "../host/facts.ts";
 import { type GpuVendor, gpuVendors, needsGpus } from "../lock/requirement.ts";
 import type { Cell, CellValues } from "../fleet/cells/cell.ts";
-import { computesBeside, isExcluded } from "../fleet/cells/expand.ts";
+import { combinations, computesBeside, isExcluded } from "../fleet/cells/expand.ts";
 import { makeCell } from "../fleet/cells/make-cell.ts";
 import { whyImpossible } from "../fleet/cells/impossible.ts";
 import type { AxisValue, Matrix } from "../fleet/matrix/matrix.ts";
@@ -80,13 +80,7 @@ function withoutNull(values: Readonly<Record<string, AxisValue | null>>): CellVa
 
 /** Every combination of values of free axes; one empty combination without free axes. */
 function freeValues({ axes }: Matrix): readonly CellValues[] {
-  return axes.reduce<readonly CellValues[]>(
-    (all, axis) =>
-      axis.kind === "free"
-        ? all.flatMap((each) => axis.values.map((value) => ({ ...each, [axis.name]: value })))
-        : all,
-    [{}],
-  );
+  return combinations(axes.filter(({ kind }) => kind === "free"));
 }
 
 /** The axes of a cell, for each combination of free values that no `exclude` forbids. */

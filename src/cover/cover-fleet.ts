@@ -2,7 +2,7 @@
 
 import { noDigest } from "../oci/digest.ts";
 import type { Cell } from "../fleet/cells/cell.ts";
-import { expandMatrix } from "../fleet/cells/expand.ts";
+import { buildableCells, expandMatrix } from "../fleet/cells/expand.ts";
 import type { Matrix } from "../fleet/matrix/matrix.ts";
 import { type Lock, type LockedImage, lockSchemaVersion } from "../lock/lock.ts";
 import type { Figures } from "./fleet-cost.ts";
@@ -17,8 +17,7 @@ export interface CoverFleet {
 
 /** The fleet of every cell of a matrix that can be built. Throws as `expandMatrix` does. */
 export function plannedFleet(matrix: Matrix): CoverFleet {
-  const cells = expandMatrix(matrix).flatMap(({ cell, skipped }) => (skipped === null ? [cell] : []));
-  return { from: "plan", lock: plannedLock(matrix, cells) };
+  return { from: "plan", lock: plannedLock(matrix, buildableCells(expandMatrix(matrix))) };
 }
 
 /** The lock that a matrix would have with these cells. Their ids stand for the tags, which are unknown. */

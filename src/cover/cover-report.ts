@@ -66,7 +66,7 @@ export function coverReport(
   const { classes, after } = applyChanges(fleet, hosts, texts);
   const now = coverClasses(fleet, classes, options);
   const more = {
-    ...(suggest === undefined ? {} : { suggestion: suggestCells(suggest, plannedOf(fleet), classes) }),
+    ...(suggest === undefined ? {} : { suggestion: suggestCells(suggest, fleet, classes) }),
     ...(have === undefined ? {} : { pullPlan: planPulls(fleet.lock, classes, now.classes, have) }),
   };
   if (after === null) return { ...now, ...more, ...violationsOf(now, check) };
@@ -93,11 +93,6 @@ function notNativeIn(now: Cover, then: Cover) {
     ({ match }, index) => match?.native === true && then.classes[index]?.match?.native !== true,
   );
   return { hosts: hostsOf(lost), classes: lost.map(({ id }) => id) };
-}
-
-function plannedOf({ lock, figures = lock.images }: CoverFleet): Parameters<typeof suggestCells>[1] {
-  const cells = Object.entries(lock.images).map(([cell, { axes }]) => ({ cell, axes }));
-  return { cells, figures };
 }
 
 function violationsOf(

@@ -81,16 +81,13 @@ function codeWords({ target, kind, distance }: NonNullable<ClassMatch["gpu"]>): 
 export function headline(report: Cover & Counted): string {
   const { fleet, counts } = report;
   const { name, version, from } = fleet;
-  const hosts = `${count(counts.hosts, nounOf(report))} in ${classCount(counts.classes)}`;
+  const classes = `${counts.classes} class${counts.classes === 1 ? "" : "es"}`;
+  const hosts = `${count(counts.hosts, nounOf(report))} in ${classes}`;
   return `${name} ${version} (${from}): ${hosts}, ${count(counts.images, "image")}`;
 }
 
 export function nounOf({ hostsAre }: Counted): string {
   return hostsAre ?? "host";
-}
-
-function classCount(number: number): string {
-  return `${number} class${number === 1 ? "" : "es"}`;
 }
 
 export function summary({ counts }: Pick<Cover, "counts">, whom: Counted): string {

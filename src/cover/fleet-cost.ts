@@ -1,5 +1,6 @@
 /** The cost of images: size in the registry, and time of the builds, by the lock. */
 
+import { none } from "../fleet/matrix/values.ts";
 import { sum } from "../io/collections.ts";
 import type { LockedImage } from "../lock/lock.ts";
 
@@ -85,7 +86,7 @@ function nearestTo<Known extends { readonly axes: LockedImage["axes"] }>(
 ): readonly Known[] {
   const alike = known
     .filter((one) => isGpu(one.axes) === isGpu(axes))
-    .map((one) => ({ one, far: distance(one.axes, axes) }));
+    .map((one) => ({ one, far: differentAxes(one.axes, axes) }));
   const least = Math.min(...alike.map(({ far }) => far));
   return alike.filter(({ far }) => far === least).map(({ one }) => one);
 }
@@ -94,12 +95,11 @@ function isGpu({ accel, cuda = accel ?? none }: LockedImage["axes"]): boolean {
   return cuda !== none;
 }
 
-function distance(one: LockedImage["axes"], other: LockedImage["axes"]): number {
+/** The number of axes with different values. A missing axis has the value `none`. */
+export function differentAxes(one: LockedImage["axes"], other: LockedImage["axes"]): number {
   const names = new Set([...Object.keys(one), ...Object.keys(other)]);
   return [...names].filter((name) => (one[name] ?? none) !== (other[name] ?? none)).length;
 }
-
-const none = "none";
 
 function figureOf(figures: Figures, cell: string): Figures[string] | undefined {
   return Object.hasOwn(figures, cell) ? figures[cell] : undefined;

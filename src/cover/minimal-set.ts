@@ -129,9 +129,8 @@ function disjointOf(unserved: readonly (readonly number[])[]): readonly number[]
 }
 
 function disjointDemands(places: readonly PlacedDemand[]): readonly number[] {
-  return [...disjointOf(places.map(({ ranked, good }) => ranked.filter((image) => good.has(image))))].sort(
-    (a, b) => a - b,
-  );
+  const options = places.map(({ ranked, good }) => ranked.filter((image) => good.has(image)));
+  return disjointOf(options).toSorted((a, b) => a - b);
 }
 
 /**

@@ -64,7 +64,7 @@ export function planPulls(
         cell,
         reference,
         digest,
-        bytes: sizeOf(image),
+        bytes: image.blobs === undefined ? null : sum(Object.values(image.blobs)),
         missing,
         atMost: missing !== 0 && (atMost || unsized),
         has,
@@ -78,18 +78,12 @@ export function planPulls(
   };
 }
 
-interface Group {
-  readonly names: readonly string[];
-  readonly has: readonly string[];
-  readonly atMost: boolean;
-}
-
 /** Groups the hosts of a class by the cells that they have. */
 function groupsOf(
   each: HostClass | undefined,
   cells: ReadonlyMap<string, string>,
   everywhere: readonly string[],
-): readonly Group[] {
+): readonly Pick<PullStep, "names" | "has" | "atMost">[] {
   const groups = new Map<string, { names: string[]; has: readonly string[]; atMost: boolean }>();
   for (const [index, name] of (each?.names ?? []).entries()) {
     const listed = each?.localImages[index] ?? null;
@@ -126,8 +120,4 @@ function missingBytes({ blobs }: LockedImage, has: readonly string[], images: Lo
   return sum(
     Object.entries(blobs).map(([blob, size]) => (there.some((one) => Object.hasOwn(one, blob)) ? 0 : size)),
   );
-}
-
-function sizeOf({ blobs }: LockedImage): number | null {
-  return blobs === undefined ? null : sum(Object.values(blobs));
 }

@@ -11,7 +11,8 @@ import {
   demandsOf,
   everyFree,
 } from "./candidate-cells.ts";
-import { costOf, type EstimatedCost, estimateCost, type Figures, type FleetCost } from "./fleet-cost.ts";
+import type { CoverFleet } from "./cover-fleet.ts";
+import { costOf, type EstimatedCost, estimateCost, type FleetCost } from "./fleet-cost.ts";
 import type { HostClass } from "../resolve/host-classes.ts";
 import { type Demand, findMinimalSet, type MinimalSet } from "./minimal-set.ts";
 import { nativeMarch } from "./native-distance.ts";
@@ -62,19 +63,19 @@ export interface SuggestOptions {
  * native code. The cells have values of the matrix; for classes that those do not serve natively, also their own compute capabilities
  * and march. Toolkits are those of the matrix, as only they have base images.
  *
- * @param planned the cells of the matrix's plan, and the figures of a lock
+ * @param fleet the matrix's plan, with the figures of a lock
  */
 export function suggestCells(
   { matrix, most }: SuggestOptions,
-  planned: { readonly cells: readonly PlannedCell[]; readonly figures: Figures },
+  fleet: CoverFleet,
   classes: readonly HostClass[],
 ): Suggestion {
-  const plannedIds = new Set(planned.cells.map(({ cell }) => cell));
+  const isPlanned = (cell: string) => Object.hasOwn(fleet.lock.images, cell);
   const cells = candidatesFor(matrix, classes);
   const ids = [...cells.keys()].sort();
   const demands = demandsOf(matrix, cells, ids, classes);
   const { chosen, proof, proved } =
-    most === undefined ? smallest(demands, ids, plannedIds) : best(demands, ids, most);
+    most === undefined ? smallest(demands, ids, isPlanned) : best(demands, ids, most);
   /** The image of each class. */
   const gets = demands.map(({ ranked }) => ranked.find((image) => chosen.includes(image)));
   const suggested = chosen.map((image): SuggestedCell => {
@@ -86,7 +87,7 @@ export function suggestCells(
       every: found === undefined ? [] : everyFree(matrix, found),
       hosts: sum(demands.map(({ weight }, index) => (gets[index] === image ? weight : 0))),
       classes: gets.flatMap((each, index) => (each === image ? [idOf(index)] : [])),
-      planned: plannedIds.has(cell),
+      planned: isPlanned(cell),
     };
   });
   const hostsWhere = (holds: (image: number, demand: ClassDemand) => boolean) =>
@@ -110,14 +111,8 @@ export function suggestCells(
     proof,
     proved,
     candidates: ids.length,
-    cost: changeOf(suggested, planned),
+    cost: changeOf(suggested, fleet),
   };
-}
-
-/** A cell with its free axes. */
-export interface PlannedCell {
-  readonly cell: string;
-  readonly axes: Readonly<Record<string, string>>;
 }
 
 /** Cells of the matrix, and cells with the values of classes that those do not serve natively. */
@@ -136,13 +131,14 @@ function candidatesFor(matrix: Matrix, classes: readonly HostClass[]): Candidate
 /** Compares cells by their axes, as ids differ for each combination of free values. */
 function changeOf(
   suggested: readonly SuggestedCell[],
-  { cells, figures }: { readonly cells: readonly PlannedCell[]; readonly figures: Figures },
+  { lock, figures = lock.images }: CoverFleet,
 ): Suggestion["cost"] {
-  const key = (axes: PlannedCell["axes"]) => JSON.stringify(Object.entries(axes).sort());
+  const key = (axes: SuggestedCell["axes"]) => JSON.stringify(Object.entries(axes).sort());
   const wanted = new Map(suggested.flatMap(({ every }) => every.map((axes) => [key(axes), axes] as const)));
-  const known = new Set(cells.map(({ axes }) => key(axes)));
+  const cells = Object.entries(lock.images);
+  const known = new Set(cells.map(([, { axes }]) => key(axes)));
   const [kept = [], dropped = []] = [true, false].map((stays) =>
-    cells.flatMap(({ cell, axes }) => (wanted.has(key(axes)) === stays ? [cell] : [])),
+    cells.flatMap(([cell, { axes }]) => (wanted.has(key(axes)) === stays ? [cell] : [])),
   );
   const added = [...wanted].flatMap(([text, axes]) => (known.has(text) ? [] : [axes]));
   return {
@@ -154,9 +150,13 @@ function changeOf(
 
 type Chosen = Pick<MinimalSet, "chosen"> & Pick<Suggestion, "proof" | "proved">;
 
-function smallest(demands: readonly Demand[], ids: readonly string[], planned: ReadonlySet<string>): Chosen {
+function smallest(
+  demands: readonly Demand[],
+  ids: readonly string[],
+  isPlanned: (cell: string) => boolean,
+): Chosen {
   const solvable = [...demands.entries()].filter(([, { good }]) => good.size > 0);
-  const cost = (image: number) => (planned.has(ids[image] ?? "") ? 0 : 1);
+  const cost = (image: number) => (isPlanned(ids[image] ?? "") ? 0 : 1);
   const found = findMinimalSet(
     solvable.map(([, demand]) => demand),
     ids.length,

@@ -8,22 +8,14 @@ import type { Lock } from "../lock/lock.ts";
 import { checkPins, parsePins, plainPins } from "../resolve/pins.ts";
 import { addedImages } from "./added-images.ts";
 import type { CoverFleet } from "./cover-fleet.ts";
-import { classifyHosts, type HostClass } from "../resolve/host-classes.ts";
+import { classifyHosts } from "../resolve/host-classes.ts";
 import { withDriver } from "./nvidia-driver.ts";
 
-interface ChangedCover {
-  /** Before the changes. */
-  readonly classes: readonly HostClass[];
-  /** The changed fleet, and the same classes in the same order; null without changes. */
-  readonly after: { readonly fleet: CoverFleet; readonly classes: readonly HostClass[] } | null;
-}
-
-/** Classifies hosts, and applies changes to them and their fleet. Throws `USAGE` for invalid changes, and for one that changes nothing. */
-export function applyChanges(
-  fleet: CoverFleet,
-  hosts: readonly NamedHost[],
-  texts: readonly string[],
-): ChangedCover {
+/**
+ * Classifies hosts, and applies changes to them and their fleet: `after` has the changed fleet, and the same classes in the same order; null
+ * without changes. Throws `USAGE` for invalid changes, and for one that changes nothing.
+ */
+export function applyChanges(fleet: CoverFleet, hosts: readonly NamedHost[], texts: readonly string[]) {
   const changes = parseChanges(texts);
   if (changes.length === 0) return { classes: classifyHosts(hosts, [fleet.lock]), after: null };
   const changed = { ...fleet, lock: changeFleet(fleet.lock, changes) };

@@ -50,32 +50,34 @@ export function requireChecked<T>(
   ]);
 }
 
-/** @param expected the grammar's description, for messages */
-export function text(
-  grammar?: { readonly test: (text: string) => boolean },
-  expected = "text",
-): Check<string> {
+function kind<T>(expected: string, isOfKind: (value: unknown) => value is T): Check<T> {
   return (value, report) => {
-    if (typeof value === "string" && (grammar === undefined || grammar.test(value))) return value;
+    if (isOfKind(value)) return value;
     report("", `expected ${expected}, found ${show(value)}`);
     return undefined;
   };
 }
 
+/** @param expected the grammar's description, for messages */
+export function text(
+  grammar?: { readonly test: (text: string) => boolean },
+  expected = "text",
+): Check<string> {
+  return kind(
+    expected,
+    (value): value is string => typeof value === "string" && (grammar === undefined || grammar.test(value)),
+  );
+}
+
 export const anyText = text();
 export const someText = text(/./s, "a text that is not empty");
 
-export const wholeNumber: Check<number> = (value, report) => {
-  if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
-  report("", `expected a whole number from 0, found ${show(value)}`);
-  return undefined;
-};
-
-export const truth: Check<boolean> = (value, report) => {
-  if (typeof value === "boolean") return value;
-  report("", `expected true or false, found ${show(value)}`);
-  return undefined;
-};
+export const wholeNumber = kind(
+  "a whole number from 0",
+  (value): value is number => typeof value === "number" && Number.isSafeInteger(value) && value >= 0,
+);
+export const truth = kind("true or false", (value) => typeof value === "boolean");
+export const anyObject: Check<Readonly<Record<string, unknown>>> = kind("an object", isRecord);
 
 export function oneOf<const T extends string>(...texts: readonly T[]): Check<T> {
   return (value, report) => {
@@ -146,12 +148,6 @@ export function list<T>(check: Check<T>, most = Number.POSITIVE_INFINITY): Check
     return read;
   };
 }
-
-export const anyObject: Check<Readonly<Record<string, unknown>>> = (value, report) => {
-  if (isRecord(value)) return value;
-  report("", `expected an object, found ${show(value)}`);
-  return undefined;
-};
 
 /** An object of any members that pass this check. Answers the object itself. */
 export function record<T>(
@@ -234,11 +230,11 @@ function join(outer: string, inner: string): string {
 
 /** An object of one of several kinds. A member names the kind. */
 export function variants<T extends object>(key: string, kinds: Readonly<Record<string, Check<T>>>): Check<T> {
-  const kind = oneOf(...Object.keys(kinds));
+  const known = oneOf(...Object.keys(kinds));
   return (value, report) => {
     const given = anyObject(value, report);
     const inside: Report = (path, message) => report(join(key, path), message);
-    const name = given && kind(given[key], inside);
+    const name = given && known(given[key], inside);
     return name === undefined ? undefined : kinds[name]?.(value, report);
   };
 }

@@ -1,7 +1,6 @@
 /** Parses JSON from outside, with the place of a fault. `checks.ts` checks the value. */
 
-import { faultOf } from "../errors.ts";
-import type { Place } from "../errors.ts";
+import { faultOf, type Place } from "../errors.ts";
 import { quoteLine } from "./limits.ts";
 
 /** Deeper than any valid input, and far from a stack overflow: readers recurse once for each level. */

@@ -2,6 +2,7 @@
 
 import { spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
+import { killGroup } from "./run-program.ts";
 import { type late, within } from "./within.ts";
 import type { Environment } from "./world.ts";
 
@@ -67,12 +68,7 @@ export function startLineProgram(
     for (const stream of [stdin, answered]) stream.destroy();
     // imgmatch must not wait for it to end.
     child.unref();
-    if (child.pid === undefined) return;
-    try {
-      process.kill(process.platform === "win32" ? child.pid : -child.pid, "SIGKILL");
-    } catch {
-      // It has ended meanwhile.
-    }
+    killGroup(child, "SIGKILL");
   }
 
   return {

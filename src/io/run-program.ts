@@ -68,12 +68,7 @@ export async function runProgram(
   if (stdout === null || stdout === undefined) {
     throw await new Promise((resolve) => child.once("error", resolve));
   }
-  const kill = (name: NodeJS.Signals) => {
-    const { pid } = child;
-    // The program may have ended.
-    if (pid !== undefined)
-      attempt(() => process.kill(process.platform === "win32" ? pid : -pid, name), false);
-  };
+  const kill = (name: NodeJS.Signals) => killGroup(child, name);
   const killNow = () => kill("SIGKILL");
   let size = 0;
   const collect = (chunks: Buffer[]) => (chunk: Buffer) => {
@@ -122,6 +117,12 @@ export async function runProgram(
     running.delete(killNow);
     if (running.size === 0) process.off("exit", killAll);
   }
+}
+
+/** Signals a program that leads a process group, and all that it started. */
+export function killGroup({ pid }: { readonly pid?: number | undefined }, name: NodeJS.Signals): void {
+  // The program may have ended.
+  if (pid !== undefined) attempt(() => process.kill(process.platform === "win32" ? pid : -pid, name), false);
 }
 
 function eachLine(input: Readable, onLine: (line: string) => void): void {

@@ -42,7 +42,7 @@ function writeAtOnce(fd: number, bytes: Uint8Array): Uint8Array {
   return rest;
 }
 
-function opened(stream: Overflow): Overflow {
+function opened<Stream extends Overflow>(stream: Stream): Stream {
   stream.on("error", (error) => {
     if (error.code !== "EPIPE") throw error;
   });
@@ -66,10 +66,7 @@ const mostUnread = 1024 * 1024;
 export function createLog(open: () => LogStream): (line: string) => boolean {
   let stream: LogStream | null = null;
   return (line) => {
-    if (stream === null) {
-      stream = open();
-      opened(stream);
-    }
+    stream ??= opened(open());
     if (stream.writableLength > mostUnread) return false;
     stream.write(Buffer.from(line));
     return true;

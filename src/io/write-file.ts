@@ -53,11 +53,6 @@ export async function writeNewFile(path: string, text: string): Promise<void> {
   await writeFileAtomic(path, text);
 }
 
-interface FileToWrite {
-  readonly path: string;
-  readonly text: string | Uint8Array;
-}
-
 interface WriteOptions {
   /** The project that the files must be in; null for a place of the user's own choice. */
   readonly root: string | null;
@@ -68,7 +63,7 @@ interface WriteOptions {
 /** Replaces files of one folder. Removes unfinished files that a killed process has left there. */
 export function writeFilesAtomic(
   folder: string,
-  files: readonly FileToWrite[],
+  files: readonly { readonly path: string; readonly text: string | Uint8Array }[],
   { root, sync }: WriteOptions,
 ): void {
   let current = files[0]?.path ?? folder;

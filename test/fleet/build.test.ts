@@ -4,7 +4,7 @@ import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { listenerFor } from "../../src/cli/report/build-listener.ts";
-import type { CommandContext } from "../../src/cli/command-context.ts";
+import type { CommandContext } from "../../src/cli/command.ts";
 import type { Problem } from "../../src/errors.ts";
 import type { CellResult, FailedCell } from "../../src/fleet/engines/built-cell.ts";
 import { build } from "../../src/fleet/build.ts";

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
-import type { CommandContext } from "../../src/cli/command-context.ts";
+import type { CommandContext } from "../../src/cli/command.ts";
 import { isPrintable } from "../../src/printable.ts";
 import { runInProcess } from "../support/run-cli.ts";
 

@@ -9,7 +9,7 @@ import { digestOf } from "../../src/oci/digest-of.ts";
 import { indexTypes, manifestTypes } from "../../src/oci/media-types.ts";
 import { entryAnnotations } from "../../src/lock/entry-annotations.ts";
 import { annotations, indexFormat } from "../../src/lock/fleet-index.ts";
-import type { CommandContext } from "../../src/cli/command-context.ts";
+import type { CommandContext } from "../../src/cli/command.ts";
 import { listenerFor } from "../../src/cli/report/build-listener.ts";
 import { terminalText } from "../../src/cli/report/terminal-text.ts";
 import { startFaultServer } from "../oci/registry/support/fault-server.ts";

@@ -1,6 +1,6 @@
 /** `imgmatch` in this process: the arguments of a command line → its exit code and what it prints. */
 
-import type { CommandContext } from "../../src/cli/command-context.ts";
+import type { CommandContext } from "../../src/cli/command.ts";
 import { runCli } from "../../src/cli/cli.ts";
 
 export interface Ran {

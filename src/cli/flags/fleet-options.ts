@@ -24,23 +24,20 @@ export const lockOption = [
 
 /** Without the lock. */
 export function withMatrix(command: Command): Command {
-  return withOnly(withWholeMatrix(command));
+  return withOnly(
+    withJson(command)
+      .option("--matrix <file>", "Read this matrix", "matrix.yaml")
+      .option("--registry <host/path>", "Publish there instead of at the matrix's registry")
+      .option(
+        "--build-arg <name=value>",
+        "Set a build argument over the matrix's args:; NAME alone takes it from the environment; never a secret",
+        ...many,
+      ),
+  );
 }
 
 export function withOnly(command: Command): Command {
   return command.option("--only <cells>", "Take only these cells: axis=value,… or a cell's id", ...many);
-}
-
-/** Without a choice of cells. */
-export function withWholeMatrix(command: Command): Command {
-  return withJson(command)
-    .option("--matrix <file>", "Read this matrix", "matrix.yaml")
-    .option("--registry <host/path>", "Publish there instead of at the matrix's registry")
-    .option(
-      "--build-arg <name=value>",
-      "Set a build argument over the matrix's args:; NAME alone takes it from the environment; never a secret",
-      ...many,
-    );
 }
 
 /** Several fleets of one repository. */
@@ -126,4 +123,35 @@ export function withBases(command: Command): Command {
       .option("--offline", "Ask no registry for the digests of base images")
       .option("--replace-base <old=new>", "Build with another base image", ...many),
   );
+}
+
+/** For commands that publish. */
+export function withSigning(command: Command): Command {
+  return command
+    .optionsGroup("Signing:")
+    .option("--sign", "Sign the index and every image, as cosign does")
+    .option(
+      "--sign-key <key>",
+      "Sign with this private key: a file, env://NAME, awskms://…, pkcs11:… (default: the CI's OIDC token)",
+    )
+    .addOption(
+      choice(
+        command,
+        "--sign-format <format>",
+        "Store signatures as cosign 3 does (bundle), as cosign 1 and 2 do (tag), or both",
+        ["bundle", "tag", "both"],
+        "both",
+      ),
+    )
+    .option("--identity-token <file>", "Sign with this OIDC token (default: SIGSTORE_ID_TOKEN, or the CI's)")
+    .option("--fulcio-url <url>", "Use this certificate authority (default: that of the public sigstore)")
+    .option(
+      "--rekor-url <url>",
+      "Use this transparency log (default: that of the public sigstore for a token, none for a key)",
+    )
+    .option("--timestamp-url <url>", "Use this timestamp authority of RFC 3161 (default: none)")
+    .option(
+      "--sign-root <file>",
+      "Check signatures that exist against this trusted_root.json, for a sigstore of your own",
+    );
 }

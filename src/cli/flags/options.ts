@@ -104,20 +104,16 @@ export function withTrust(command: Command): Command {
     );
 }
 
-/** Adds the flags of the registry that a fleet is read from. */
+/** Adds the flags of the registry that a fleet is read from, and of the cache of its answers. */
 export function withRegistryFleet(command: Command): Command {
-  return withAll(command, withKept, withRegistries, withTrust);
-}
-
-/** Adds the flags of the cache of a registry's answers. */
-export function withKept(command: Command): Command {
-  return command
+  command
     .optionsGroup("Registry:")
     .option(
       "--cache <folder>",
       "Keep the registry's answer there, and use it when the registry cannot be reached",
     )
     .option("--no-downgrade", "With --cache: refuse an index that is older than one seen before");
+  return withTrust(withRegistries(command));
 }
 
 export function withJson(command: Command): Command {

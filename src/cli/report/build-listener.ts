@@ -6,7 +6,7 @@ import type { PublicationEvent } from "../../fleet/publish/publication.ts";
 import type { BuildAnswer, FleetBuildEvent } from "../../fleet/run/run-plan.ts";
 import { count } from "../../io/table.ts";
 import type { Notice } from "../../io/world.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../command.ts";
 import type { ProgressName } from "../flags/fleet-options.ts";
 import {
   annotating,

@@ -4,7 +4,7 @@ import type { ChannelEvent, IndexEvent, PromotionEvent } from "../../fleet/publi
 import type { ShownImage } from "../../lock/format-fleet-index.ts";
 import { count } from "../../io/table.ts";
 import { printableReport } from "../../printable.ts";
-import type { CommandContext } from "../command-context.ts";
+import type { CommandContext } from "../command.ts";
 import type { JsonFlag } from "../print.ts";
 
 const rewritten =

@@ -1,5 +1,6 @@
 /** Makes text safe for a terminal, and for a log that takes commands. Only this file writes escape codes. No other code passes. */
 
+import type { Environment } from "../../io/world.ts";
 import { jsonEscape, printableLines } from "../../printable.ts";
 
 /**
@@ -33,8 +34,6 @@ const pattern = new RegExp(`${secret}(${Object.keys(codes).join("|")});`, "g");
 export function mark(name: Mark): string {
   return `${secret}${name};`;
 }
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** `::` at the start of a line, behind blanks too, and `##[` anywhere in a line (actions/runner, ActionCommand.cs). */
 const workflowCommand = /(?<=^[^\S\n]*):(?=:)|(?<=##)\[/gm;

@@ -1,5 +1,6 @@
-/** Lines of a verdict on one image. */
+/** Lines of a verdict on one image, and of its signer. */
 
+import type { SignedBy } from "../../lock/index-trust.ts";
 import type { Misfit } from "../../resolve/verdict.ts";
 import type { Style } from "./style.ts";
 
@@ -18,4 +19,9 @@ export function reasonLines(
     `  ${style.strong(code)}: ${message}`,
     `    fix: ${fix}`,
   ]);
+}
+
+export function signedLine({ digest, key, identity }: SignedBy): string {
+  const who = identity === null ? key : `${identity.name}, confirmed by ${identity.issuer}`;
+  return `${digest} is signed by ${who}`;
 }

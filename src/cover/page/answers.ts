@@ -21,13 +21,11 @@ export interface Answers {
 
 export interface ImagesForClass {
   readonly fits: readonly { readonly cell: string; readonly behind: string | null }[];
-  readonly rejected: readonly RejectedImages[];
-}
-
-interface RejectedImages {
-  readonly code: string;
-  readonly message: string;
-  readonly cells: readonly string[];
+  readonly rejected: readonly {
+    readonly code: string;
+    readonly message: string;
+    readonly cells: readonly string[];
+  }[];
 }
 
 export function answersOf(

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import type { OwnFile } from "../../io/replace-own-file.ts";
-import { printable } from "../../printable.ts";
+import { jsonEscape, printable } from "../../printable.ts";
 
 export interface PageAssets {
   readonly script: string;
@@ -69,10 +69,7 @@ function text(value: string): string {
  * strings.
  */
 function dataText(json: string): string {
-  return json.replace(
-    /[<>&\u2028\u2029]/g,
-    (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  return json.replace(/[<>&\u2028\u2029]/g, jsonEscape);
 }
 
 /** Refuses a text of this program that would end the surrounding element. */

@@ -1,10 +1,13 @@
 /** Arranges images as a table: one axis across, and every combination of the others down. */
 
+import { remember } from "../../io/collections.ts";
 import type { CoveredImage } from "../image-use.ts";
 
 export interface FleetMap {
   /** The axis of the columns; null if no axis has two values. */
   readonly across: string | null;
+  /** The axes that can stand across. */
+  readonly varied: readonly string[];
   readonly columns: readonly string[];
   /** The axes of the rows. */
   readonly down: readonly string[];
@@ -26,19 +29,21 @@ export const noValue = "–";
 export function mapFleet(images: readonly CoveredImage[], across: string | null = null): FleetMap {
   const values = valuesByAxis(images);
   const varied = [...values].filter(([, all]) => all.length > 1).map(([axis]) => axis);
-  const chosen = across !== null && varied.includes(across) ? across : chooseAcross(values);
+  const chosen = across !== null && varied.includes(across) ? across : chooseAcross(values, varied);
   const down = varied.filter((axis) => axis !== chosen);
   const columns = chosen === null ? [""] : (values.get(chosen) ?? []);
   const rows = new Map<string, { readonly values: readonly string[]; readonly cells: CoveredImage[][] }>();
   for (const image of images) {
     const rowValues = down.map((axis) => valueAt(image, axis));
-    const key = JSON.stringify(rowValues);
-    const row = rows.get(key) ?? { values: rowValues, cells: columns.map(() => []) };
-    rows.set(key, row);
+    const row = remember(rows, JSON.stringify(rowValues), () => ({
+      values: rowValues,
+      cells: columns.map(() => []),
+    }));
     row.cells[chosen === null ? 0 : columns.indexOf(valueAt(image, chosen))]?.push(image);
   }
   return {
     across: chosen,
+    varied,
     columns,
     down,
     rows: [...rows.values()].sort((a, b) => compareLists(a.values, b.values)),
@@ -48,21 +53,19 @@ export function mapFleet(images: readonly CoveredImage[], across: string | null 
   };
 }
 
-/** The axes that can stand across. */
-export function axesAcross(images: readonly CoveredImage[]): readonly string[] {
-  return [...valuesByAxis(images)].filter(([, all]) => all.length > 1).map(([axis]) => axis);
-}
-
 /** Prefers axes that fit a screen, then `compute`, then the axis with the most values. */
-function chooseAcross(values: ReadonlyMap<string, readonly string[]>): string | null {
-  const varied = [...values].filter(([, all]) => all.length > 1);
-  const [best] = varied.sort(
-    ([a, one], [b, other]) =>
-      Number(one.length > mostColumns) - Number(other.length > mostColumns) ||
+function chooseAcross(
+  values: ReadonlyMap<string, readonly string[]>,
+  varied: readonly string[],
+): string | null {
+  const count = (axis: string) => values.get(axis)?.length ?? 0;
+  const [best = null] = [...varied].sort(
+    (a, b) =>
+      Number(count(a) > mostColumns) - Number(count(b) > mostColumns) ||
       Number(b === "compute") - Number(a === "compute") ||
-      (one.length > mostColumns ? one.length - other.length : other.length - one.length),
+      (count(a) > mostColumns ? count(a) - count(b) : count(b) - count(a)),
   );
-  return best?.[0] ?? null;
+  return best;
 }
 
 const mostColumns = 12;

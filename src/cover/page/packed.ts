@@ -1,5 +1,7 @@
 /** Packs data as short JSON that holds equal values once: hundreds of images and thousands of hosts share values. */
 
+import { remember } from "../../io/collections.ts";
+
 /** A primitive, a list `[0, …]`, or an object `[n, …]` of the shape `n - 1`. Members are places of nodes. */
 type Node = string | number | boolean | null | readonly number[];
 
@@ -28,13 +30,7 @@ export function pack(value: unknown): string {
 function distinct<Value>() {
   const all: Value[] = [];
   const places = new Map<string, number>();
-  const placeOf = (value: Value): number => {
-    const key = JSON.stringify(value);
-    const known = places.get(key);
-    if (known !== undefined) return known;
-    places.set(key, all.push(value) - 1);
-    return all.length - 1;
-  };
+  const placeOf = (value: Value) => remember(places, JSON.stringify(value), () => all.push(value) - 1);
   return { all, placeOf };
 }
 

@@ -120,7 +120,7 @@ function checkCount({ axes, include, file }: Matrix): void {
 }
 
 /** In the order of the axes, the last one fastest. */
-function combinations(axes: readonly Axis[]): readonly CellValues[] {
+export function combinations(axes: readonly Axis[]): readonly CellValues[] {
   return axes.reduce<readonly CellValues[]>(
     (all, axis) =>
       all.flatMap((chosen) => valuesBeside(axis, chosen).map((value) => ({ ...chosen, [axis.name]: value }))),

@@ -1,6 +1,7 @@
 /** Finds the places of values in a YAML document. Each mapping is indexed once, at its first use. */
 
 import { type Document, isMap, isScalar, isSeq, type Node, type Pair } from "yaml";
+import { remember } from "../collections.ts";
 
 export type YamlPath = readonly PropertyKey[];
 
@@ -10,15 +11,13 @@ export function yamlPlaces({ contents }: Document) {
   const indexes = new WeakMap<Node, ReadonlyMap<unknown, Entry>>();
   const entryOf = (map: Node | null, name: PropertyKey | undefined): Entry | undefined => {
     if (!isMap<Node | null, Node | null>(map)) return undefined;
-    let index = indexes.get(map);
-    if (index === undefined) {
+    const index = remember(indexes, map, () => {
       // The first of two equal keys counts.
       const entries = map.items.map(
         (pair) => [isScalar(pair.key) ? pair.key.value : pair.key, pair] as const,
       );
-      index = new Map(entries.reverse());
-      indexes.set(map, index);
-    }
+      return new Map(entries.reverse());
+    });
     return index.get(name);
   };
   /** The nodes along a path, as far as they exist. */

@@ -1,6 +1,6 @@
 /** Reads YAML with the place of every value, `file:line:column`. */
 
-import { LineCounter, type YAMLError } from "yaml";
+import { LineCounter } from "yaml";
 import type { Place, Problem } from "../../errors.ts";
 import { inputLimits, quoteLine, requireSize } from "../limits.ts";
 import { plainData, type YamlKind } from "./yaml-data.ts";
@@ -39,9 +39,14 @@ export function parseYamlSource(
   const document = parseYamlDocument(text, counter, place, kind.schema);
   const { data, problems: mistakes } = plainData(document, (node) => place(node.range?.[0] ?? 0), kind);
   const problems = [
-    ...[...document.errors, ...document.warnings].map((error) =>
-      describeYamlError(error, place(error.pos[0]), kind),
-    ),
+    ...[...document.errors, ...document.warnings].map(({ code, message, pos }): Problem => {
+      const [what, fix] =
+        code === "MULTIPLE_DOCS"
+          ? ["the file holds several YAML documents", "keep one; --- may stand only at the beginning"]
+          : [`not YAML: ${message}`, "correct the YAML here, or just before"];
+      // The place where the parser stopped.
+      return { code: kind.syntax, message: what, fix, at: place(pos[0]) };
+    }),
     ...mistakes,
   ];
   // A document whose only fault is repeated keys can be read, so the same run finds other mistakes too.
@@ -53,15 +58,6 @@ export function parseYamlSource(
     placeOfKey: (path) => place(offsetOfKey(path)),
   };
   return { source, problems };
-}
-
-/** Words a mistake of syntax for the author of the file. `at` is the place where the parser stopped. */
-function describeYamlError({ code, message }: YAMLError, at: Place, { syntax }: YamlKind): Problem {
-  const [what, fix] =
-    code === "MULTIPLE_DOCS"
-      ? ["the file holds several YAML documents", "keep one; --- may stand only at the beginning"]
-      : [`not YAML: ${message}`, "correct the YAML here, or just before"];
-  return { code: syntax, message: what, fix, at };
 }
 
 /** Keeps control characters of a broken file from the terminal, but not tabs, which keep the caret in its place. */

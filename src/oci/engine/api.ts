@@ -125,14 +125,12 @@ function requestTarget(endpoint: Endpoint): Target {
   if (tls === null) return { endpoint, secure: false, options: { host, port } };
   const options: https.RequestOptions = { host, port, rejectUnauthorized: tls.verify };
   if (tls.folder === "") return { endpoint, secure: true, options };
-  const [ca, cert, key] = ["ca.pem", "cert.pem", "key.pem"].map((name) => readPem(join(tls.folder, name)));
+  // The TLS error names a file that cannot be read.
+  const [ca, cert, key] = ["ca.pem", "cert.pem", "key.pem"].map((name) =>
+    attempt(() => readFileSync(join(tls.folder, name)), undefined),
+  );
   const files = { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
   return { endpoint, secure: true, options: { ...options, ...files } };
-}
-
-/** undefined if it cannot be read: the TLS error names what is missing. */
-function readPem(path: string): Buffer | undefined {
-  return attempt(() => readFileSync(path), undefined);
 }
 
 function send(
@@ -249,7 +247,12 @@ export async function* jsonLines(stream: Readable): AsyncGenerator<unknown> {
     const [first = "", ...others] = (chunk as string).split("\n");
     parts.push(first);
     length += first.length;
-    if (length > longestLine) throw tooLong();
+    if (length > longestLine)
+      throw new ImgmatchError({
+        code: "ENGINE_FAILED",
+        message: `the engine sent a line of more than ${longestLine} characters`,
+        fix: "see whether DOCKER_HOST names a container engine, and the engine's log (journalctl -u docker)",
+      });
     for (const next of others) {
       yield* parsed(parts.join(""));
       parts = [next];
@@ -261,12 +264,4 @@ export async function* jsonLines(stream: Readable): AsyncGenerator<unknown> {
 
 function* parsed(line: string): Generator<unknown> {
   if (line.trim() !== "") yield JSON.parse(line);
-}
-
-function tooLong(): ImgmatchError {
-  return new ImgmatchError({
-    code: "ENGINE_FAILED",
-    message: `the engine sent a line of more than ${longestLine} characters`,
-    fix: "see whether DOCKER_HOST names a container engine, and the engine's log (journalctl -u docker)",
-  });
 }

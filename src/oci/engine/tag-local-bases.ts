@@ -4,9 +4,8 @@ import { ImgmatchError } from "../../errors.ts";
 import type { Digest } from "../digest.ts";
 import { localBaseName } from "../local-base.ts";
 import { parseImageReference } from "../reference.ts";
-import { hasContentStore, imagePath, namedImage } from "./engine-answers.ts";
+import { forgetName, hasContentStore, imagePath, namedImage } from "./engine-answers.ts";
 import { type DockerApi, EngineRefusal } from "./api.ts";
-import { forgetName } from "./forget-name.ts";
 
 /** null if the engine has no image of this id or name. Throws `ENGINE_…`. */
 async function findImage(api: DockerApi, name: string) {

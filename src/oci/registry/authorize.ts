@@ -87,7 +87,7 @@ async function obtainHeader(
   return basicHeader(credential.username, credential.password);
 }
 
-function authorized(request: HttpRequest, header: string | null): HttpRequest {
+export function authorized(request: HttpRequest, header: string | null): HttpRequest {
   return header === null ? request : { ...request, headers: { ...request.headers, authorization: header } };
 }
 

@@ -1,5 +1,6 @@
 /** Reads a registry with a caller's permission: sends the caller's `Authorization`, and answers the registry's challenge. */
 
+import { authorized } from "./authorize.ts";
 import { blobOperations } from "./blobs.ts";
 import type { ReferrersReader, RegistryClient } from "./client.ts";
 import type { RegistryOptions } from "./create-client.ts";
@@ -48,8 +49,7 @@ export function createForwardingClient(
   const send = withRedirects(withRetries(transport, { retries: 0, signal }), plainHttp);
   return (authorization) => {
     const ask: Send = async (request) => {
-      const headers = authorization === null ? request.headers : { ...request.headers, authorization };
-      const response = await send({ ...request, headers });
+      const response = await send(authorized(request, authorization));
       refuseChallenge(request.url, response);
       return response;
     };

@@ -43,13 +43,12 @@ export function createBlobOpener(options: OpenBlobOptions): (blob: BlobRequest) 
       const { method, headers } = request;
       const outgoing = send(request.url, { method, headers, agent: agentFor(request.url) });
       const timer = setTimeout(
-        () => outgoing.destroy(transportError("timeout", `no answer in ${timeoutMs} ms`)),
+        () => outgoing.destroy(new TransportError("timeout", `no answer in ${timeoutMs} ms`)),
         timeoutMs,
       );
       outgoing.on("error", (error) => {
         clearTimeout(timer);
-        const cause = error instanceof TransportError ? error : transportError(error);
-        reject(unreachable(request, cause, 1));
+        reject(unreachable(request, transportError(error), 1));
       });
       outgoing.on("response", (body) => {
         clearTimeout(timer);
@@ -82,7 +81,7 @@ function breakSilence(body: IncomingMessage, silenceMs: number): void {
   let before = body.socket.bytesRead;
   const timer = setInterval(() => {
     const { bytesRead } = body.socket;
-    if (bytesRead === before) body.destroy(transportError("timeout", `nothing moved in ${silenceMs} ms`));
+    if (bytesRead === before) body.destroy(new TransportError("timeout", `nothing moved in ${silenceMs} ms`));
     before = bytesRead;
   }, silenceMs).unref();
   body.once("close", () => clearInterval(timer));

@@ -65,7 +65,7 @@ export class TransportError extends Error {
   /** True if another try makes sense. */
   readonly temporary: boolean;
 
-  constructor(kind: TransportErrorKind, message: string, options?: ErrorOptions) {
+  constructor(kind: TransportErrorKind, message: string = kind, options?: ErrorOptions) {
     super(message, options);
     this.kind = kind;
     this.temporary = kind === "timeout" || kind === "reset";
@@ -79,13 +79,11 @@ const resetCodes = new Set(["ECONNRESET", "EPIPE", "ECONNABORTED", "ETIMEDOUT", 
 const certificateCode =
   /^ERR_(SSL|TLS)|CERT|^EPROTO$|^UNABLE_TO_|_SIGNATURE|_CRL|^INVALID_PURPOSE$|^HOSTNAME_MISMATCH$/;
 
-export function transportError(
-  cause: TransportErrorKind | Error,
-  message: string = describe(cause),
-): TransportError {
-  return typeof cause === "string"
-    ? new TransportError(cause, message)
-    : new TransportError(kindOf(cause), message, { cause });
+export function transportError(cause: Error): TransportError {
+  if (cause instanceof TransportError) return cause;
+  // Node tries IPv6 and IPv4, and throws both refusals together with an empty message.
+  const all: readonly Error[] = cause instanceof AggregateError ? cause.errors : [cause];
+  return new TransportError(kindOf(cause), all.map(({ message }) => message).join(", "), { cause });
 }
 
 function kindOf(error: Error): TransportErrorKind {
@@ -93,11 +91,4 @@ function kindOf(error: Error): TransportErrorKind {
   if (resetCodes.has(code)) return "reset";
   if (code.startsWith("HPE_")) return "garbage";
   return certificateCode.test(code) ? "tls" : "unreachable";
-}
-
-function describe(cause: TransportErrorKind | Error): string {
-  if (typeof cause === "string") return cause;
-  // Node tries IPv6 and IPv4, and throws both refusals together with an empty message.
-  if (cause instanceof AggregateError) return cause.errors.map((error: Error) => error.message).join(", ");
-  return cause.message;
 }

@@ -78,7 +78,7 @@ export function createTransport({ timeoutMs, signal, ...connections }: Transport
   const agentFor = createAgents({ timeoutMs, ...connections });
 
   return async (request) => {
-    if (signal?.aborted) throw transportError("interrupted");
+    if (signal?.aborted) throw new TransportError("interrupted");
     const secure = request.url.protocol === "https:";
     const outgoing = (secure ? httpsRequest : httpRequest)(request.url, {
       method: request.method,
@@ -101,13 +101,14 @@ export function createTransport({ timeoutMs, signal, ...connections }: Transport
           reject(error);
           outgoing.destroy();
         };
-        const interrupt = (): void => fail(transportError("interrupted"));
+        const interrupt = (): void => fail(new TransportError("interrupted"));
         const watch = (): void => {
           // Sent bytes get as much time as received ones.
           const flowed = received - before + (request.body?.byteLength ?? 0);
           const leftMs = timeoutMs + (flowed / leastBytesPerSecond) * 1000 - (performance.now() - started);
           if (leftMs > 0) timer = setTimeout(watch, leftMs);
-          else fail(transportError("timeout", `no whole answer in ${timeoutMs} ms, ${received} bytes came`));
+          else
+            fail(new TransportError("timeout", `no whole answer in ${timeoutMs} ms, ${received} bytes came`));
         };
         let timer = setTimeout(watch, timeoutMs);
         if (signal?.aborted) return interrupt();
@@ -117,7 +118,7 @@ export function createTransport({ timeoutMs, signal, ...connections }: Transport
             finish();
             resolve(result);
           },
-          (error) => fail(error instanceof TransportError ? error : transportError(error)),
+          (error) => fail(transportError(error)),
         );
       });
 
@@ -131,12 +132,12 @@ export function createTransport({ timeoutMs, signal, ...connections }: Transport
     // The step that awaits it may have failed before.
     answered.catch(() => {});
     /** Reads a body to its end, or until more than `most` bytes have come. */
-    const take = async (chunks: AsyncIterator<Uint8Array>, most: number): Promise<Piece> => {
+    const take = async (chunks: AsyncIterator<Uint8Array>, most: number) => {
       const taken: Uint8Array[] = [];
       for (let size = 0; size <= most; ) {
         const next = await chunks.next().catch(() => {
           if (broken !== null) throw broken;
-          throw transportError("reset", `the connection broke off after ${received} bytes of the body`);
+          throw new TransportError("reset", `the connection broke off after ${received} bytes of the body`);
         });
         if (next.done === true) return { bytes: Buffer.concat(taken), isLast: true };
         size += next.value.byteLength;
@@ -163,14 +164,9 @@ export function createTransport({ timeoutMs, signal, ...connections }: Transport
       const { bytes, isLast } = await take(chunks, request.maxBytes);
       if (isLast) return { ...answer, body: bytes };
       if (!request.inPieces || status !== 200)
-        throw transportError("tooLarge", `the answer is longer than ${request.maxBytes} bytes`);
+        throw new TransportError("tooLarge", `the answer is longer than ${request.maxBytes} bytes`);
       const read = (most: number) => watched(async () => (await take(chunks, most)).bytes);
       return { ...answer, body: bytes, rest: { read, cancel: () => outgoing.destroy() } };
     });
   };
-}
-
-interface Piece {
-  readonly bytes: Uint8Array;
-  readonly isLast: boolean;
 }

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleepFor } from "node:timers/promises";
 import { registryErrors, retryAfterMs, unreachable } from "./failure.ts";
-import { isTemporaryStatus, RegistryError, TransportError, transportError } from "./registry-error.ts";
+import { isTemporaryStatus, RegistryError, TransportError } from "./registry-error.ts";
 import type { Send } from "./transport.ts";
 
 /** Rejects when the signal is aborted. Tests give one that does not wait. */
@@ -98,7 +98,7 @@ export function withRetries(send: Send, policy: RetryPolicy): Send {
         if (!error.temporary || isLast(waitMs)) throw unreachable(request, error, attempts);
       }
       await sleep(waitMs, signal).catch((error) => {
-        throw signal?.aborted ? unreachable(request, transportError("interrupted"), attempts) : error;
+        throw signal?.aborted ? unreachable(request, new TransportError("interrupted"), attempts) : error;
       });
     }
   };

@@ -5,7 +5,7 @@ import type { BuildEvent, BuiltCell } from "../../../src/fleet/engines/built-cel
 import type { SummaryEvent } from "../../../src/fleet/run/run-plan.ts";
 import type { ProgressName } from "../../../src/cli/flags/fleet-options.ts";
 import { listenerFor } from "../../../src/cli/report/build-listener.ts";
-import type { CommandContext } from "../../../src/cli/command-context.ts";
+import type { CommandContext } from "../../../src/cli/command.ts";
 import type { PlanJson } from "../../../src/fleet/plan/plan-json.ts";
 import {
   keptLines,

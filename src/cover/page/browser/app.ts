@@ -1,5 +1,6 @@
 /** The state of the page: its data, the choices of the reader, and listeners for their changes. */
 
+import { once } from "../../../io/collections.ts";
 import { type Answers, answersOf } from "../answers.ts";
 import { type Status, statusOf, statusWords } from "../class-status.ts";
 import { optionsOf, type PageClass, type PageData, type PageFleet } from "../page-data.ts";
@@ -7,9 +8,6 @@ import type { Cover } from "../../cover-classes.ts";
 import { classRow, nounOf } from "../../cover-words.ts";
 import type { CoverChange } from "../../compare-covers.ts";
 import type { CoveredImage } from "../../image-use.ts";
-
-/** The fleet and its hosts as they are, or with the changes. */
-type ViewName = "now" | "after";
 
 export interface View extends Pick<Cover, "counts" | "cost" | "images"> {
   readonly classes: readonly PageClass[];
@@ -22,7 +20,8 @@ export interface View extends Pick<Cover, "counts" | "cost" | "images"> {
 
 /** The choices of the reader. */
 export interface Shown {
-  readonly view: ViewName;
+  /** The fleet and its hosts as they are, or with the changes. */
+  readonly view: "now" | "after";
   readonly query: string;
   /** null for all. */
   readonly status: Status | null;
@@ -94,11 +93,6 @@ export function createApp(data: PageData): App {
 /** `c3` is the third. */
 export function placeOf(id: string): number {
   return Number(id.slice(1)) - 1;
-}
-
-function once<Value extends object>(make: () => Value): () => Value {
-  let value: Value | undefined;
-  return () => (value ??= make());
 }
 
 interface Searched<Row> {

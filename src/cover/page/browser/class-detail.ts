@@ -180,9 +180,8 @@ export function whyNotDetail(app: App, id: string, cell: string): readonly HTMLE
   ];
 }
 
-type Rank = NonNullable<WhyNot["rank"]>;
-
-function placeWords({ place, of, tier, beatenBy, beats }: Rank): readonly HTMLElement[] {
+function placeWords(rank: NonNullable<WhyNot["rank"]>): readonly HTMLElement[] {
+  const { place, of, tier, beatenBy, beats } = rank;
   const head = h("p", `Place ${place} of ${of} that fit, tier ${tier}.`);
   if (beatenBy !== null)
     return [head, h("p", "Beaten by ", imageLink(beatenBy.cell), `, by ${beatenBy.reason}.`)];

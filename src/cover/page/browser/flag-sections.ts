@@ -5,10 +5,9 @@ import type { CoverChange } from "../../compare-covers.ts";
 import { checkedRows, noImage, suggestionHead, suggestionNotes, summary } from "../../cover-words.ts";
 import { hostsOf } from "../../image-use.ts";
 import type { App } from "./app.ts";
-import { choicesOf } from "./choices.ts";
 import { dataTable, hostsColumn } from "./data-table.ts";
 import { counted, digits, h, mark, section } from "./element.ts";
-import { classLink, imageLink, someOf } from "./pieces.ts";
+import { choicesOf, classLink, imageLink, someOf } from "./pieces.ts";
 
 const kinds = {
   loses: { mark: "−", label: "loses its image" },
@@ -139,7 +138,7 @@ export function suggestionSection(app: App): HTMLElement | null {
       head: "Classes",
       class: "wide",
       key: ({ classes }) => classes.length,
-      show: ({ classes }) => someOf(classes.map(classLink), 6, "classes"),
+      show: ({ classes }) => someOf(classes.map(classLink), 6),
     },
     { head: "Plan", key: ({ planned }) => (planned ? "planned" : "new") },
   ]);

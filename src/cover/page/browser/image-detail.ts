@@ -32,7 +32,13 @@ export function imageDetail(app: App, cell: string): readonly HTMLElement[] | nu
       h("strong", `${counted(found.hosts, app.noun)} ${found.hosts === 1 ? "gets" : "get"} it`),
       `; it fits ${counted(found.fits, app.noun)}.`,
     ),
-    h("div.answer", note === "" ? null : h("p", note), referenceLine(view, image)),
+    h(
+      "div.answer",
+      note === "" ? null : h("p", note),
+      isPlanned(image)
+        ? h("p.muted", "Planned: it is not built yet.")
+        : copyable(referenceOf(view.fleet.lock, image)),
+    ),
     h("h3", "What it is, and needs"),
     needsOf(image),
     h("h3", "Who gets it"),
@@ -40,12 +46,6 @@ export function imageDetail(app: App, cell: string): readonly HTMLElement[] | nu
     h("h3", "Who does not, and why"),
     othersOf(app, view, cell),
   ];
-}
-
-function referenceLine({ fleet }: View, image: LockedImage): HTMLElement {
-  return isPlanned(image)
-    ? h("p.muted", "Planned: it is not built yet.")
-    : copyable(referenceOf(fleet.lock, image));
 }
 
 const codeFacts: BySide<readonly (readonly [string, string])[]> = {
@@ -104,7 +104,6 @@ function gettersOf({ classes }: View, cell: string): HTMLElement {
     ...someOf(
       getters.map(({ id }) => classLink(id)),
       12,
-      "classes",
     ),
   );
 }
@@ -129,7 +128,7 @@ function othersOf(app: App, view: View, cell: string): HTMLElement {
     ...groups.map(({ words, places }) => {
       const classes = places.flatMap((place) => view.classes[place] ?? []);
       const links = classes.map(({ id }) => h("a", { href: whyNotAddress(id, cell) }, id));
-      return h("li", ...words, `, ${counted(hostsOf(classes), app.noun)}: `, ...someOf(links, 8, "classes"));
+      return h("li", ...words, `, ${counted(hostsOf(classes), app.noun)}: `, ...someOf(links, 8));
     }),
   );
 }

@@ -11,7 +11,7 @@ import { imageTable } from "./image-table.ts";
 import { mapSection } from "./map-table.ts";
 import { headingOf, summaryOf } from "./summary.ts";
 import { toDoList } from "./to-do-list.ts";
-import { choicesOf } from "./choices.ts";
+import { choicesOf } from "./pieces.ts";
 
 const key = "imgmatch.scheme";
 const schemes = ["auto", "light", "dark"] as const;

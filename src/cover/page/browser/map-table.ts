@@ -2,7 +2,7 @@
 
 import { type CoveredImage, hostsOf } from "../../image-use.ts";
 import { costWords } from "../../cover-words.ts";
-import { axesAcross, type FleetMap, mapFleet } from "../fleet-map.ts";
+import { type FleetMap, mapFleet } from "../fleet-map.ts";
 import type { App } from "./app.ts";
 import { type Child, digits, h, hidden, mark, section } from "./element.ts";
 import { imageAddress } from "./route.ts";
@@ -20,12 +20,12 @@ export function mapSection(app: App): HTMLElement {
   const picker = h("span");
   const cost = h("p.count");
   const draw = () => {
-    const { images } = app.view();
+    const { images, cost: all } = app.view();
     const map = mapFleet(images, across);
     box.replaceChildren(tableOf(app, map));
     markMore();
-    cost.replaceChildren(costWords(app.view().cost));
-    picker.replaceChildren(...pickerOf(axesAcross(images), map, choose));
+    cost.replaceChildren(costWords(all));
+    picker.replaceChildren(...pickerOf(map, choose));
   };
   const choose = (axis: string) => {
     across = axis;
@@ -46,29 +46,26 @@ function legend({ noun }: App): HTMLElement {
   );
 }
 
-function pickerOf(
-  axes: readonly string[],
-  map: FleetMap,
-  choose: (axis: string) => void,
-): readonly HTMLElement[] {
-  if (axes.length < 2) return [];
+function pickerOf({ varied, across }: FleetMap, choose: (axis: string) => void): readonly HTMLElement[] {
+  if (varied.length < 2) return [];
   const select = h(
     "select",
     { id: "across", onchange: () => choose(select.value) },
-    ...axes.map((axis) => h("option", { value: axis, selected: axis === map.across }, axis)),
+    ...varied.map((axis) => h("option", { value: axis, selected: axis === across }, axis)),
   );
   return [h("label", { for: "across" }, "across ", select)];
 }
 
 function tableOf(app: App, map: FleetMap): HTMLElement {
-  const { across, columns, down, rows, same } = map;
+  const { across, columns, down, rows } = map;
   const { images } = app.view();
   const most = Math.max(1, ...images.map(({ hosts }) => hosts));
-  const before = app.shown().view === "after" ? hostsBefore(app) : null;
+  const now = app.views.now.images;
+  const before = app.shown().view === "after" ? new Map(now.map(({ cell, hosts }) => [cell, hosts])) : null;
   const total = (number: number) => h("td.total", digits(number));
   return h(
     "table.map",
-    h("caption", captionOf(app, map, same)),
+    h("caption", captionOf(app, map)),
     h(
       "thead",
       h(
@@ -105,7 +102,7 @@ function tableOf(app: App, map: FleetMap): HTMLElement {
   );
 }
 
-function captionOf({ noun }: App, { across, down }: FleetMap, same: FleetMap["same"]): string {
+function captionOf({ noun }: App, { across, down, same }: FleetMap): string {
   const axes =
     across === null ? "" : `: ${across} across${down.length === 0 ? "" : `, ${down.join(", ")} down`}`;
   const alike = same.filter(([axis]) => axis !== "platform").map(([axis, value]) => `${axis}=${value}`);
@@ -149,8 +146,4 @@ function cellOf(
 function stepOf(hosts: number, most: number): number {
   if (hosts === 0) return 0;
   return most === 1 ? 3 : 1 + Math.round((4 * Math.log(hosts)) / Math.log(most));
-}
-
-function hostsBefore({ views }: App): ReadonlyMap<string, number> {
-  return new Map(views.now.images.map(({ cell, hosts }) => [cell, hosts]));
 }

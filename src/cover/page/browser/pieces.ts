@@ -2,7 +2,7 @@
 
 import { statusOf, statusWords } from "../class-status.ts";
 import type { PageClass } from "../page-data.ts";
-import { button, type Child, h, mark } from "./element.ts";
+import { button, type Child, h, hidden, mark } from "./element.ts";
 import { classAddress, imageAddress } from "./route.ts";
 
 export function classLink(id: string): HTMLElement {
@@ -18,8 +18,8 @@ export function statusPill(each: Pick<PageClass, "match" | "unusedGpus">): HTMLE
   return h("span", { class: `pill ${status}` }, mark(statusWords[status].mark), statusWords[status].label);
 }
 
-/** The first few, and a button that shows the others. */
-export function someOf(items: readonly HTMLElement[], most: number, noun: string): readonly Child[] {
+/** The first few links of classes, and a button that shows the others. */
+export function someOf(items: readonly HTMLElement[], most: number): readonly Child[] {
   if (items.length <= most + 1) return withCommas(items);
   const more = items.slice(most);
   const rest = h("span");
@@ -27,7 +27,7 @@ export function someOf(items: readonly HTMLElement[], most: number, noun: string
     rest.append(...withCommas(more));
     return more[0];
   };
-  rest.append(moreButton(more.length, noun, show));
+  rest.append(moreButton(more.length, "classes", show));
   return [...withCommas(items.slice(0, most)), ", ", rest];
 }
 
@@ -84,4 +84,29 @@ async function copied(text: string, shown: HTMLElement): Promise<boolean> {
     getSelection()?.selectAllChildren(shown);
     return false;
   }
+}
+
+/** Radio buttons, side by side. */
+export function choicesOf<Value extends string>(
+  name: string,
+  legend: string,
+  choices: readonly { readonly value: Value; readonly label: string }[],
+  chosen: Value,
+  choose: (value: Value) => void,
+): HTMLElement {
+  return h(
+    "fieldset.choices",
+    h("legend", hidden(legend)),
+    ...choices.flatMap(({ value, label }) => [
+      h("input", {
+        type: "radio",
+        name,
+        id: `${name}-${value}`,
+        value,
+        checked: value === chosen,
+        onchange: () => choose(value),
+      }),
+      h("label", { for: `${name}-${value}` }, label),
+    ]),
+  );
 }

@@ -22,7 +22,7 @@ export function summaryOf(app: App): HTMLElement {
     box.replaceChildren(
       h(
         "h2",
-        { id: "verdict", class: `verdict ${verdictStatus(hosts)}` },
+        { id: "verdict", class: `verdict ${statuses.find((status) => hosts[status] > 0) ?? "native"}` },
         verdictOf(hosts, counts.hosts, app.noun),
       ),
       barOf(hosts, counts.hosts),
@@ -36,10 +36,6 @@ export function summaryOf(app: App): HTMLElement {
       tile.setAttribute("aria-pressed", String(tile.value === app.shown().status));
   });
   return box;
-}
-
-function verdictStatus(hosts: Readonly<Record<Status, number>>): Status {
-  return statuses.find((status) => hosts[status] > 0) ?? "native";
 }
 
 /** Says the worst first. */

@@ -61,7 +61,7 @@ function entryOf({ noun }: App, { status, hosts, classes, fixes, serve, nearest 
       "p.who",
       h("strong", counted(hosts, noun)),
       `, ${statusWords[status].label}: `,
-      ...someOf(ids, 5, "classes"),
+      ...someOf(ids, 5),
       h("span.names", whoWords(classes)),
     ),
     ...fixes.map((fix, index) => h("p.fix", lead(index === 0 ? "Fix" : "And"), fix)),

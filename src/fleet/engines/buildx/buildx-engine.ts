@@ -6,8 +6,7 @@
  */
 
 import { connectDocker, type DockerApi } from "../../../oci/engine/api.ts";
-import { hasContentStore, readDiffIds } from "../../../oci/engine/engine-answers.ts";
-import { forgetName } from "../../../oci/engine/forget-name.ts";
+import { forgetName, hasContentStore, readDiffIds } from "../../../oci/engine/engine-answers.ts";
 import { createLocalBases, type WithLocalBases } from "../../../oci/engine/tag-local-bases.ts";
 import { once } from "../../../io/collections.ts";
 import { ImgmatchError, InternalError } from "../../../errors.ts";

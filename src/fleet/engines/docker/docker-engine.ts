@@ -2,6 +2,7 @@
 
 import { createRewriting, sourceDateEpoch } from "../source-date-epoch.ts";
 import {
+  forgetName,
   hasContentStore,
   imageAnswer,
   infoAnswer,
@@ -29,7 +30,6 @@ import type { StepOptions } from "../step-options.ts";
 import { createSharedFailures } from "../shared-failure.ts";
 import { buildFailure, isFull } from "../build-failure.ts";
 import { runProgram } from "../program.ts";
-import { forgetName } from "../../../oci/engine/forget-name.ts";
 import { registryAuthHeader } from "../../../oci/registry/docker-config.ts";
 import { type Digest, isDigest } from "../../../oci/digest.ts";
 import type { ImageReference } from "../../../oci/reference.ts";

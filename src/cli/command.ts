@@ -1,7 +1,18 @@
-/** The world of a command: streams, terminal and signals. Tests pass others. */
+/** What a command is, and its world: streams, terminal and signals. */
 
+import type { Command } from "commander";
 import type { World } from "../io/world.ts";
 
+/** Runs a command. Answers with the exit code of imgmatch, 0 by default, or of the container that it has run. */
+export type Action<Flags> = (flags: Flags, context: CommandContext) => Promise<number> | Promise<void>;
+
+/** Calls an action with one object: the flags of the command and of the one above it, and the arguments by name. */
+export type Run = <Flags>(action: Action<Flags>) => (...given: unknown[]) => Promise<void>;
+
+/** Adds arguments, flags, help and action to a command. */
+export type Define = (command: Command, run: Run) => Command;
+
+/** Tests pass others. */
 export interface CommandContext extends World {
   /** Writes the answer to standard output. */
   readonly out: (text: string) => void;
