@@ -98,7 +98,7 @@ async function buildIn(
   const hasFailed = summary.results.some(({ status }) => status === "failed");
   if (hasFailed && (await readLockIfPresent(lockFile)) === null) return { ...answer, ...unpublished };
   world.onEvent({ type: "publish" });
-  // What is published now is signed, and its index is written, also where some cells failed.
+  // The lock has the images now: what it keeps is signed, and its index is written, also where some cells failed.
   const { replaceBase } = options;
   const { plan: built } = await recallBuilt(fleet, { only, lockFile, replaceBase, published: true });
   if (index) {

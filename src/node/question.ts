@@ -43,7 +43,7 @@ export interface Question extends FleetQuestion {
   readonly host: HostFacts;
 }
 
-/** Reads a question. The fleet of a reference counts as a lock. */
+/** Reads a question. With `--from`, the registry's index is its lock. */
 export async function readQuestion(
   flags: QuestionOptions & DriverQuestion,
   world: World,

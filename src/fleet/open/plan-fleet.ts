@@ -37,7 +37,8 @@ export async function planFleet(fleet: Fleet, options: FleetPlanOptions): Promis
   const rebuildOf = rebuildsOf(pins, options.rebuild);
   const cells = checkedCells(fleet, options.only ?? []);
   const withFiles = cells.map((cell) => ({ cell, dockerfile: fleet.dockerfileOf(cell) }));
-  // Cells with the same Dockerfile instructions share bases and context. A cell in the lock may have pins of its own.
+  // `compileDockerfiles` gives cells with the same instructions one list of bases: they share the context too. A cell in the lock may have pins
+  // of its own.
   const isLocked = ({ id }: Cell) => (pins?.images[id] ?? lock?.images[id]) !== undefined;
   const alike = groupBy(withFiles, ({ cell, dockerfile }) => (isLocked(cell) ? cell : dockerfile.bases));
   const sources = new Map<string, CellSources>();

@@ -48,7 +48,7 @@ export interface PreparedBuild {
   readonly unresolved: UnresolvedBases;
 }
 
-/** Plans the next build, by the lock and what registries say of the bases. */
+/** Plans the next build of an open fleet, by the lock and what registries say of the bases. */
 export async function prepareBuild(
   fleet: Fleet,
   { only, lockFile, bases, local = {}, push, onProblem, writes = false, localEngine = null }: BuildQuestion,

@@ -25,10 +25,7 @@ const builderName = "dockerfile.v0";
 export interface CellSources {
   readonly dockerfile: RenderedFile;
   readonly bases: readonly PlannedBase[];
-  /**
-   * Only if the lock's image was built on bases of a local engine, and somebody has pushed these bases since. They have the engine's ids
-   * here, as in the lock.
-   */
+  /** The bases with the engine's ids, as in the lock, where somebody has pushed them since: the image need not be built again. */
   readonly builtOn?: readonly PlannedBase[];
   readonly context: CellContext;
   /** The word of `--no-cache`, or null. */

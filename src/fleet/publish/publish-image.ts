@@ -51,7 +51,7 @@ export interface Published extends FoundImage {
 
 /**
  * Finds the image of the same inputs under the tag, once no publisher may write something else there any more; null when there is no such
- * tag. Throws `TAG_CONFLICT` when it holds other inputs, `REGISTRY_…` when the registry fails.
+ * tag. It writes nothing. Throws `TAG_CONFLICT` when it holds other inputs, `REGISTRY_…` when the registry fails.
  */
 export async function findPublished(request: FindRequest): Promise<FoundImage | null> {
   return writeTag({ ...request, look: () => findExisting(request), next: () => null });
@@ -71,6 +71,7 @@ export async function findPublished(request: FindRequest): Promise<FoundImage | 
 export async function publishImage(request: PublishRequest): Promise<Published> {
   const { engine, registry, image, reference, watch, sleep } = request;
   const { signal } = watch;
+  // Somebody may have published it while it was built.
   const before = await findPublished({ ...request, signal });
   if (before !== null) return adopted(request, before, null);
 

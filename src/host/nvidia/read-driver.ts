@@ -12,7 +12,7 @@ import { type NvmlReading, nvmlCodes, nvmlMeaning } from "./nvml-reading.ts";
 import { hasMigInstances, readProcNvidia } from "./proc-reading.ts";
 import { nvmlLibraries, type Surroundings, type Tegra } from "./surroundings.ts";
 
-/** NVML, else nvidia-smi, else what the kernel's files say, with the reason for the silence of the others. */
+/** Asks NVML. Else the kernel's files answer where they tell enough, with the fault of NVML, and else nvidia-smi. */
 export async function readDriver(io: HostIo, around: Surroundings): Promise<NvidiaReading> {
   const { module, pci, tegra, wsl, container, control } = around;
   const driver = module?.version ?? null;

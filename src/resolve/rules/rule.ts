@@ -15,7 +15,7 @@ export type ImageToFit = Pick<
 export interface Rule<Image, Asked extends keyof HostView, Answer> {
   /** The part of the image that the rule reads. */
   image(image: ImageToFit): Image;
-  /** The part of that on which the answer depends, as JSON. Default: all of it. */
+  /** The part of what `image` answers that decides, as JSON. Default: all of it. */
   imageKey?(image: Image): unknown;
   /** The parts of the host that the rule reads. */
   readonly asks: readonly Asked[];
