@@ -5,10 +5,12 @@
  */
 
 import { fieldsOf, text } from "../../io/json.ts";
+import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
 import type { OpenGpuFact } from "../facts.ts";
 
-const gpuDrivers = ["gpu.nvidia.com", "gpu.amd.com"] as const;
-export type GpuDriver = (typeof gpuDrivers)[number];
+/** `gpu.nvidia.com`, `gpu.amd.com`. */
+export type GpuDriver = `gpu.${GpuVendor}.com`;
+const gpuDrivers = gpuVendors.map((vendor): GpuDriver => `gpu.${vendor}.com`);
 
 /** A device with its attributes. The driver's own attributes have no domain in their names. */
 export interface SlicedDevice {
