@@ -33,10 +33,10 @@ export const resolve: Define = (command, run) =>
     .action(run(resolveCommand));
 
 async function resolveCommand(flags: ResolveOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
-  const { resolve: answerOf } = await import("../node/resolve.ts");
+  const { resolve: resolveHost } = await import("../node/resolve.ts");
   const [first, ...hosts] = flags.hosts ?? [];
   if (first !== undefined) {
-    const answers = await answerOf({ ...flags, hosts: [first, ...hosts] }, context);
+    const answers = await resolveHost({ ...flags, hosts: [first, ...hosts] }, context);
     await printEach(answers, flags, context, ({ host, match, nearest }) => [
       host,
       match?.reference ?? "-",
@@ -44,7 +44,7 @@ async function resolveCommand(flags: ResolveOptions & JsonFlag, context: Command
     ]);
     return worstOf(answers.map(({ match, rejected }) => ({ fits: match !== null, reasons: rejected })));
   }
-  const answer = await answerOf({ ...flags, self: context.self }, context);
+  const answer = await resolveHost({ ...flags, self: context.self }, context);
   if (flags.explain && answer.signed !== undefined) tell([signedLine(answer.signed)], context);
   // The whole of standard output: it becomes an argument of another program.
   print(context, flags, answer, () => `${answer.reference}\n`);
