@@ -35,14 +35,14 @@ export interface RenderedCell {
  * Renders the template, and adds labels and environment to the end of the stage that becomes the image.
  * Throws `TEMPLATE_UNKNOWN_NAME`, and `DOCKERFILE_INVALID` where nothing can be added.
  *
- * @param runBaseOf finds the image that the target starts from; cells of one target share it
+ * @param findRunBase finds the image that the target starts from; cells of one target share it
  */
 export function renderCell(
   cell: Cell,
   matrix: Matrix,
   template: Template,
   args: RenderedFile["args"],
-  runBaseOf = runBases(cell.settings.target?.value ?? null),
+  findRunBase = runBases(cell.settings.target?.value ?? null),
 ): RenderedCell {
   const { settings } = cell;
   const { value: name } = settings.template;
@@ -57,7 +57,7 @@ export function renderCell(
   const text = `${directives}${generatedLine(name, cell.id)}${rest}`;
   const dockerfile = parseDockerfile(text);
   const end = endOfTarget(dockerfile, settings);
-  const base = runBaseOf(dockerfile, { args, platform: cell.platform });
+  const base = findRunBase(dockerfile, { args, platform: cell.platform });
   const added = metadataInstructions(cell, matrix, base);
   const [before, after] = [text.slice(0, end), text.slice(end)];
   const inserted = after === "" ? `\n${added}` : `\n${added}\n`;

@@ -5,7 +5,7 @@ import type { Cell } from "../cells/cell.ts";
 import { formatToolkit } from "../dockerfile/base-toolkit.ts";
 import type { AccelValue } from "../matrix/matrix.ts";
 import { checkedCells, type Fleet, openFleet } from "../open/open-fleet.ts";
-import { contextOf } from "../template/render-settings.ts";
+import { contextFolderOf } from "../template/render-settings.ts";
 import { type DockerfileOf, type Told, toldOf } from "./build-hardware.ts";
 import type { Defaults } from "./gpu-targets.ts";
 import type { OriginalBuild } from "./original-build.ts";
@@ -97,7 +97,7 @@ function cellBuild(cell: Cell, { dockerfileOf }: Fleet): CellBuild {
   return {
     cell: cell.id,
     dockerfile: settings.template.value,
-    context: contextOf(settings).value,
+    context: contextFolderOf(settings).value,
     contexts: settings.contexts?.value ?? {},
     target: settings.target?.value ?? null,
     platform: cell.platform,

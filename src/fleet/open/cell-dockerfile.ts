@@ -44,14 +44,14 @@ export function compileDockerfiles(
 ): (cell: Cell) => CellDockerfile {
   const argumentsOf = compileArguments(matrix);
   const checksOf = checksByContext();
-  const runBaseOf = oncePer(({ target }: CellSettings) => runBases(target?.value ?? null));
+  const runBaseFinderOf = oncePer(({ target }: CellSettings) => runBases(target?.value ?? null));
   const useOf = oncePer(({ target }: CellSettings) => targetUses(target?.value ?? null));
   const isReference = oncePerText((ref) => referenceProblems(ref, { file: matrix.file }).length === 0);
   return oncePer((cell): CellDockerfile => {
     const { settings, platform } = cell;
     const { template, takes } = templates(cell);
     const args = argumentsOf(cell, takes);
-    const rendered = renderCell(cell, matrix, template, args, runBaseOf(settings));
+    const rendered = renderCell(cell, matrix, template, args, runBaseFinderOf(settings));
     const { file, own, ownFile: path, runBase } = rendered;
     const options = { args: file.args, platform, contexts: settings.contexts?.value };
     const { stages, use, bases } = useOf(settings)(own, path, options);

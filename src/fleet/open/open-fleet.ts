@@ -14,7 +14,7 @@ import { buildableCells, expandMatrix } from "../cells/expand.ts";
 import { selectCells, type Selection } from "../cells/select.ts";
 import { type ParentCell, standOnParents } from "../cells/stand-on-parents.ts";
 import { axisNeighbours, ignoredAxes } from "../dockerfile/ignored-axes.ts";
-import { contextOf, renderCellSettings } from "../template/render-settings.ts";
+import { contextFolderOf, renderCellSettings } from "../template/render-settings.ts";
 import { type GivenArguments, withArguments } from "../matrix/given-arguments.ts";
 import type { Located, Matrix } from "../matrix/matrix.ts";
 import { parseMatrix, repositoryBelow } from "../matrix/parse-matrix.ts";
@@ -177,7 +177,7 @@ async function listContextFolders(
 ): Promise<(cell: Cell) => ContextFolder> {
   const root = dirname(matrixFile);
   const keyOf = (settings: CellSettings) => {
-    const { value } = contextOf(settings);
+    const { value } = contextFolderOf(settings);
     const dockerignore = dockerignoreOf(root, settings);
     const named = JSON.stringify(Object.entries(settings.contexts?.value ?? {}).sort());
     return existsSync(dockerignore) ? `${value}\n${named}\n${dockerignore}` : `${value}\n${named}`;
@@ -196,7 +196,7 @@ async function listContextFolders(
   for (const settings of new Set(cells.map((cell) => cell.settings))) {
     const key = keyOf(settings);
     if (folders.has(key)) continue;
-    const { value, at } = contextOf(settings);
+    const { value, at } = contextFolderOf(settings);
     const dir = join(root, value);
     const isFleetFile = fleetFilesIn(dir, matrixFile, templates);
     const ignoreFiles = [dockerignoreOf(root, settings), join(dir, ".dockerignore")];

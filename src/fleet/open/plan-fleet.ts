@@ -33,7 +33,7 @@ export async function planFleet(fleet: Fleet, options: FleetPlanOptions): Promis
   const replace = replacementsOf(fleet, replaceBases);
   const parents = parentImages(fleet, await planParents(fleet, options));
   const basesOf = baseFinder(pins, replace, parents, options);
-  const contextOf = oncePer((listing: ContextListing) => cellContexts(listing));
+  const usedContextOf = oncePer((listing: ContextListing) => cellContexts(listing));
   const rebuildOf = rebuildsOf(pins, options.rebuild);
   const cells = checkedCells(fleet, options.only ?? []);
   const withFiles = cells.map((cell) => ({ cell, dockerfile: fleet.dockerfileOf(cell) }));
@@ -45,7 +45,10 @@ export async function planFleet(fleet: Fleet, options: FleetPlanOptions): Promis
   const addSources = async (group: readonly CellWithDockerfile[], first: CellWithDockerfile) => {
     const bases = await basesOf(first);
     const { listing, named } = fleet.folderOf(first.cell);
-    const context = await withNamed(await contextOf(listing)(decidedUse(first.dockerfile.use, bases)), named);
+    const context = await withNamed(
+      await usedContextOf(listing)(decidedUse(first.dockerfile.use, bases)),
+      named,
+    );
     for (const { cell, dockerfile } of group) {
       const builtOn = builtOnLocal(bases, parents, lock?.images[cell.id]);
       const rebuild = rebuildOf(cell);

@@ -6,7 +6,7 @@ import type { Digest } from "../../oci/digest.ts";
 import { type Cell, dockerfilePath } from "../cells/cell.ts";
 import type { CellContext } from "../context/cell-context.ts";
 import type { RenderedFile } from "../dockerfile/render-cell.ts";
-import { contextOf } from "../template/render-settings.ts";
+import { contextFolderOf } from "../template/render-settings.ts";
 import type { ChangedFiles } from "./changes.ts";
 import {
   type Action,
@@ -104,7 +104,7 @@ function cellToJson({ cell, comparison, locked, ...planned }: PlannedCell): Plan
 function buildOf({ settings }: Cell, { args }: RenderedFile): CellBuildJson {
   return {
     template: settings.template.value,
-    context: contextOf(settings).value,
+    context: contextFolderOf(settings).value,
     target: settings.target?.value ?? null,
     ...(settings.contexts !== null && { contexts: settings.contexts.value }),
     args,

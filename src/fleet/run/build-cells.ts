@@ -171,16 +171,16 @@ type MadeImage = Omit<BuiltCell, "status" | "cell" | "inputDigest" | "log" | "du
 async function makeImage(
   { cell, request, reference, inputDigest }: BuildJob,
   log: CellLog,
-  { engine, publishing, examine: open, drain, stop, onEvent }: CellOptions,
+  { engine, publishing, examine, drain, stop, onEvent }: CellOptions,
 ): Promise<MadeImage> {
   const onLog = (line: string) => {
     log.write(line);
     onEvent({ type: "log", cell, line });
   };
-  const examine = async (image: ExaminedImage["image"], signal: AbortSignal): Promise<Examination> => {
-    if (open === null) return unexamined;
+  const examineImage = async (image: ExaminedImage["image"], signal: AbortSignal): Promise<Examination> => {
+    if (examine === null) return unexamined;
     onEvent({ type: "open", cell });
-    return open({ cell, image }, { signal, onLog });
+    return examine({ cell, image }, { signal, onLog });
   };
   const build = async () => {
     const startedAt = new Date();
@@ -190,7 +190,14 @@ async function makeImage(
   };
   if (reference === null || publishing === null) {
     const { image, buildMs } = await build();
-    return { how: "built", differs: false, ...inEngine, image, buildMs, ...(await examine(image, drain)) };
+    return {
+      how: "built",
+      differs: false,
+      ...inEngine,
+      image,
+      buildMs,
+      ...(await examineImage(image, drain)),
+    };
   }
   const { registry, attest, signing, settleMs } = publishing;
   const name = { registry, settleMs, reference, platform: request.platform, inputDigest };
@@ -198,7 +205,7 @@ async function makeImage(
   if (known !== null) {
     await signing?.requireSigned(reference, known.digest);
     onLog(`adopted ${known.digest}: the registry already has an image of the same inputs`);
-    const examined = await examine(withDigest(reference, known.digest), drain);
+    const examined = await examineImage(withDigest(reference, known.digest), drain);
     return { how: "adopted", differs: false, ...known, image: null, buildMs: null, ...examined };
   }
   const { image, buildMs, startedAt, finishedAt } = await build();
@@ -212,7 +219,7 @@ async function makeImage(
     // From the registry its own layers travel alone; an engine would hand over the base with them.
     beforeTag: async (digest) => {
       const pushed = withDigest(reference, digest);
-      opened.set(digest, await examine(pushed, stop));
+      opened.set(digest, await examineImage(pushed, stop));
       if (attest !== null)
         attested.set(digest, await attest({ cell, reference: pushed, digest, startedAt, finishedAt }, watch));
       await signing?.sign(digest, pushed);
@@ -221,7 +228,7 @@ async function makeImage(
   const { digest, how } = published;
   if (how === "adopted") await signing?.requireSigned(reference, digest);
   // An image that others put there was not opened here.
-  const examined = opened.get(digest) ?? (await examine(withDigest(reference, digest), stop));
+  const examined = opened.get(digest) ?? (await examineImage(withDigest(reference, digest), stop));
   const spent = how === "pushed" ? buildMs : null;
   return { ...published, image, buildMs: spent, ...examined, attested: attested.get(digest) };
 }

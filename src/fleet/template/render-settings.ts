@@ -43,7 +43,7 @@ export function renderCellSettings(
 }
 
 /** The folder of a cell's build context, relative to the matrix. */
-export function contextOf({ context, template }: CellSettings): Located<string> {
+export function contextFolderOf({ context, template }: CellSettings): Located<string> {
   return context ?? { value: posix.dirname(template.value), at: template.at };
 }
 

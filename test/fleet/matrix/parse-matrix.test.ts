@@ -8,7 +8,7 @@ import type { Axis } from "../../../src/fleet/matrix/matrix.ts";
 import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
 import { matrixJsonSchema } from "../../../src/fleet/matrix/json-schema.ts";
 import { suggest } from "../../../src/io/suggest.ts";
-import { contextOf } from "../../../src/fleet/template/render-settings.ts";
+import { contextFolderOf } from "../../../src/fleet/template/render-settings.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
 
 const folder = "test/fixtures/matrices/valid";
@@ -125,7 +125,7 @@ test("a matrix names the L4T on which the images of a Jetson are built", () => {
 test("the context is the template's folder unless it is named", () => {
   const context = (text: string) => {
     const [first] = expandMatrix(parseMatrix(text, "m"));
-    return first === undefined ? null : contextOf(first.cell.settings).value;
+    return first === undefined ? null : contextFolderOf(first.cell.settings).value;
   };
   expect(context(read("smallest"))).toBe(".");
   expect(context(read("drivers"))).toBe("templates");
