@@ -16,6 +16,7 @@ import {
 } from "./audit/audit-images.ts";
 import { dockerHolder } from "./audit/open-built.ts";
 import { unusedAxes } from "./audit/unused-axes.ts";
+import { groupBy } from "../io/collections.ts";
 import { selectImages } from "./cells/select.ts";
 import { type FleetChoice, fleetAt, lockFileOf } from "./open/fleet-choice.ts";
 import { recallBuilt } from "./open/prepare-build.ts";
@@ -64,8 +65,12 @@ async function auditBuilt(asked: AuditOptions, world: World): Promise<AuditAnswe
       return effect === undefined ? [] : [{ cell, effect }];
     }),
   );
+  const unusedByCell = groupBy(
+    unused.flatMap(({ problem, cells }) => cells.map((cell) => ({ cell, problem }))),
+    ({ cell }) => cell,
+  );
   const cells = answer.cells.map((found) => {
-    const more = unused.filter(({ cells }) => cells.includes(found.cell)).map(({ problem }) => problem);
+    const more = unusedByCell.get(found.cell)?.map(({ problem }) => problem) ?? [];
     return { ...found, lies: [...found.lies, ...more] };
   });
   return { ...answer, cells };

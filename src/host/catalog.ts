@@ -18,8 +18,9 @@ import type { NamedHost } from "./read-hosts.ts";
 import { unknownAmdGpu, unknownGpu, unknownHost, unknownNvidia } from "./no-facts.ts";
 
 /**
- * Makes one host for each machine type of the catalogs, and for each named one. It bears the type's name. The CPU features were captured on the type itself, or, if `sources` says so, on a
- * type with a CPU of the same kind. `problems` names the features that nobody has captured. The driver is unknown.
+ * Makes one host for each machine type of the catalogs, and for each named type. The host bears the type's name. The CPU features were
+ * captured on the type itself, or, if `sources` says so, on a type with a CPU of the same kind. `problems` names the features that nobody has
+ * captured. The driver is unknown.
  *
  * Throws `USAGE` for an unknown catalog or type.
  *

@@ -1,4 +1,7 @@
-/** Reads the inventory of a machine without `/proc` from `systeminformation`. The program's cached code imports no package, so this is a file of its own. */
+/**
+ * Reads the inventory of a machine without `/proc` from `systeminformation`. A file of its own, as the program's cached code imports no
+ * package.
+ */
 
 import type { Inventory } from "./host-io.ts";
 

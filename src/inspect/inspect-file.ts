@@ -181,12 +181,12 @@ async function decodeCode(
   elf: Elf,
   functions: ReturnType<typeof readFunctionRanges>,
 ): Promise<X86Code | null> {
-  const regions = codeRegions(elf, functions);
+  const regions = () => codeRegions(elf, functions);
   const begin = offsetOfAddress(elf, elf.entry);
-  if (elf.machine === elfMachine.x86_64) return readX86Code(source, regions, 64, codeSegments(elf), begin);
-  if (elf.machine === elfMachine.x86) return readX86Code(source, regions, 32, codeSegments(elf), begin);
+  if (elf.machine === elfMachine.x86_64) return readX86Code(source, regions(), 64, codeSegments(elf), begin);
+  if (elf.machine === elfMachine.x86) return readX86Code(source, regions(), 32, codeSegments(elf), begin);
   if (elf.machine !== elfMachine.aarch64) return null;
-  return { code: await readArm64Code(source, regions), asksIn: [] };
+  return { code: await readArm64Code(source, regions()), asksIn: [] };
 }
 
 /** A file that is PTX as a whole, which nothing else is in. */

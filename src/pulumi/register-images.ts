@@ -210,11 +210,11 @@ function lockOfImages(
   builder: string,
 ): Lock {
   const { matrix } = plan;
-  const by = { described: builder, localEngine: null };
+  const builtBy = { described: builder, localEngine: null };
   const images = cells.map((planned): [string, LockedImage] => {
     const built = { ...(made[planned.cell.id] ?? nothing), image: null, buildMs: null };
     // Without a time: an output must not change with every update.
-    return [planned.cell.id, { ...lockEntryOf(planned, built, by, ""), created: null }];
+    return [planned.cell.id, { ...lockEntryOf(planned, built, builtBy, ""), created: null }];
   });
   return lockOf(matrix, Object.fromEntries(images));
 }

@@ -31,7 +31,10 @@ import {
 import type { Trial } from "./trial.ts";
 import { workingCures } from "./working-fix.ts";
 
-/** Asked after the image rules. First what no repair changes, then the host's health, then the numbers. The rules of the GPUs come last: see {@link askGpus}. */
+/**
+ * Asked after the image rules. First what no repair changes, then the host's health, then the numbers. The rules of the GPUs come last: see
+ * {@link askGpus}.
+ */
 const hostRules: readonly MisfitRule[] = [
   platformRule,
   brokenHostRule,
@@ -64,8 +67,8 @@ export function checkFit(image: ImageToFit, host: HostFacts, options: FitOptions
 }
 
 /**
- * As `checkFit`, but the cures that it proposes are not tried. If the image carries several variants of GPU or CPU code, each is judged as an image of its own: the
- * best that fits counts, and if none fits, the nearest.
+ * As `checkFit`, but the cures that it proposes are not tried. If the image carries several variants of GPU or CPU code, each is judged as an
+ * image of its own: the best that fits counts, and if none fits, the nearest.
  */
 export function checkFitBy(ask: AskRule, image: ImageToFit, host: HostView, options: FitOptions): Verdict {
   const alternatives = alternativesOf(image);

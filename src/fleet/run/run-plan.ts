@@ -245,12 +245,18 @@ type OnEffect = (cell: string, effect: ImageEffect) => void;
 
 /** Without `strict`, kept images were not opened: of them the lock knows whether they ignore the march. */
 function unusedIn({ cells }: Plan, effects: ReadonlyMap<string, ImageEffect>): readonly Problem[] {
-  const plain: ImageEffect = { code: null, layers: null, settings: null, ignoresMarch: true, uncompiled: [] };
+  const marchIgnored: ImageEffect = {
+    code: null,
+    layers: null,
+    settings: null,
+    ignoresMarch: true,
+    uncompiled: [],
+  };
   const made = cells.flatMap(({ cell, action, locked }) => {
     const known = effects.get(cell.id);
     if (known !== undefined) return [{ cell, effect: known }];
     const isPlain = action === "keep" && locked !== null && ignoresMarch(locked);
-    return isPlain ? [{ cell, effect: plain }] : [];
+    return isPlain ? [{ cell, effect: marchIgnored }] : [];
   });
   return unusedAxes(made).map(({ problem }) => problem);
 }

@@ -207,7 +207,7 @@ function isNothing(value: unknown): boolean {
   return (value as { readonly [textSymbol]?: unknown })[textSymbol] === null;
 }
 
-/** The value at which a path starts, the names that are looked up from there, and the start as it is written, for messages. */
+/** The value at which a path starts, and the names to look up from that value. `prefix` is the start as written, for messages. */
 function startOf(path: hbs.AST.PathExpression, scope: Scope) {
   const { parts, depth, original } = path;
   const [first, ...rest] = parts;

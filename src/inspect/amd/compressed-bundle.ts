@@ -42,8 +42,8 @@ function readHeader(head: Uint8Array) {
 }
 
 /**
- * The bytes that it has in the file, as far as they are known, and its content: null if it could not be decompressed, and `damage` tells why.
- * null if none begins there. `budget` is the bytes that bundles of the file may still be decompressed to.
+ * The bundle that begins at a place; null if none does. `bytes` is its size in the file, as far as the header tells. `plain` is its content; null
+ * if the content could not be decompressed, and `damage` tells why. `budget` is the bytes that bundles of the file may still be decompressed to.
  */
 export function readCompressedBundle(source: ByteSource, at: number, budget: { left: number }) {
   const head = source.read(at, compressedHead);

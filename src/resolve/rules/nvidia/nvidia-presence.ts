@@ -96,7 +96,7 @@ function checkDriven(gpu: GpuView, nvidia: NvidiaView): Misfit | null {
   return misfit("NO_GPU", why, [otherDriver(install, String(branch)), ...hide]);
 }
 
-/** The first branch that drives a GPU, if this driver is older, or the last, if it is newer; null if it drives the GPU, as far as the tables know. */
+/** The first branch that drives the GPU where this driver is older, the last where it is newer; null for a driver that drives it or may. */
 function missedBranch({ compute }: GpuView, nvidia: NvidiaView) {
   const architecture = compute === null ? null : findArchitecture(compute);
   const { firstDriverBranch: first = null, lastDriverBranch: last = null } = architecture ?? {};
