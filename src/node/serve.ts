@@ -63,6 +63,9 @@ export interface ServeEvent {
 
 export type ServeLine = Readonly<Record<string, unknown>>;
 
+/** The mirror listens once it knows its host, or after so long. */
+const firstProbeMs = 3000;
+
 export interface ServedMirror {
   /** `127.0.0.1:5047`, with the real port. */
   readonly address: string;
@@ -138,8 +141,8 @@ async function serveIn(options: ServeOptions, world: World): Promise<ServedMirro
     registry: { ...(await trustOf(options)), proxy: proxyFromEnv(world.env) },
     log,
   });
-  // Probes before the first request.
-  void prober.ask();
+  // The first request finds the host's facts, unless a driver hangs.
+  await prober.ask(firstProbeMs);
   const running = await startMirror(address, mirror).catch((error: unknown) => {
     prober.stop();
     throw error;

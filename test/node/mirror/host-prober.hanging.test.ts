@@ -44,13 +44,29 @@ const ask = (port: number, path: string) =>
   fetch(`http://127.0.0.1:${port}${path}`, { signal: AbortSignal.timeout(10_000) });
 
 beforeAll(() => {
-  if (whyNoNamespace !== null || whyNoCompiler !== null) return;
+  if (whyNoNamespace !== null) return;
   serve = bundleServe("hanging-host");
+  if (whyNoCompiler !== null) return;
   const source = "#include <unistd.h>\nint nvmlInit_v2(void) { for (;;) pause(); }\n";
   writeFileSync(join(folder, "nvml.c"), source);
   const library = join(folder, "libnvidia-ml.so.1");
   execFileSync("gcc", ["-shared", "-fPIC", "-o", library, join(folder, "nvml.c")]);
 }, 120_000);
+
+it(
+  "A mirror on a host that takes two seconds to read knows it at the first request",
+  needs(whyNoNamespace),
+  async () => {
+    const late = `cp /proc/cpuinfo "$PWD/late"
+mkfifo "$PWD/slow"
+mount --bind "$PWD/slow" /proc/cpuinfo
+(sleep 2; cat "$PWD/late" > "$PWD/slow") &`;
+    const { port, log } = await startIn(late);
+    // The image fits the host, and its registry is not there.
+    expect((await ask(port, tagged)).status).toBe(503);
+    await expect.poll(() => log().at(-1)).toMatchObject({ outcome: "unavailable" });
+  },
+);
 
 describe.each(Object.entries(hangs))("A mirror on a host with %s", (_, hang) => {
   it(
