@@ -15,9 +15,10 @@ import type { Matrix } from "../../src/fleet/matrix/matrix.ts";
 import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
 import { rankImages, resolveImage } from "../../src/resolve/resolve-image.ts";
 import { a100, cpuHost, gpuHost, h100, rtx4090 } from "../resolve/support/hosts.ts";
+import { isLong } from "../support/long.ts";
 
 /** So many fleets, and sets of so many cells; IMGMATCH_LONG=1 takes a thousand, and sets of three. */
-const [fleets, largest] = process.env.IMGMATCH_LONG ? [1000, 3] : [100, 2];
+const [fleets, largest] = isLong ? [1000, 3] : [100, 2];
 const timeout = 900_000;
 
 const rtx3090 = { ...rtx4090, name: "NVIDIA GeForce RTX 3090", compute: "8.6" };

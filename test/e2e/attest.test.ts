@@ -14,7 +14,7 @@ import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
 import { startServe } from "./support/mirror.ts";
 import { isolateStore, whyNoProgram } from "./support/containers-store.ts";
 import { startEngine } from "./support/engine.ts";
-import { isLong } from "./support/long.ts";
+import { isLong } from "../support/long.ts";
 import { cosigns, whyNoCosign } from "./support/cosign.ts";
 import { whyNoDaemon } from "./support/program-version.ts";
 import { createProject, type Project } from "./support/project.ts";

@@ -11,6 +11,7 @@ import { cellContexts } from "../../src/fleet/context/cell-context.ts";
 import { listContext } from "../../src/fleet/context/context.ts";
 import { readContextUse } from "../../src/fleet/context/context-use.ts";
 import { parseDockerfile } from "../../src/fleet/dockerfile/instructions.ts";
+import { rounds } from "../support/long.ts";
 import { needs } from "../support/needs.ts";
 import { createProject } from "./support/project.ts";
 import { type RunningBuilder, startBuilder, whyNoBuildkitd, whyNoBuildx } from "./support/buildkitd.ts";
@@ -22,7 +23,7 @@ const run = promisify(execFile);
 /** A BuildKit from 0.27 on reads `--parents` and `--exclude` without another front end. */
 const hasFlags = process.env.IMGMATCH_CONTEXT_FLAGS === "1";
 
-const cases = Number(process.env.IMGMATCH_CONTEXT_CASES ?? 40);
+const cases = Number(process.env.IMGMATCH_CONTEXT_CASES ?? rounds(20, 40));
 
 /** The same numbers on every machine (mulberry32). */
 function numbers(seed: number): (below: number) => number {

@@ -8,7 +8,7 @@ import { needs } from "../support/needs.ts";
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
 import { type RunningBuilder, startBuilder, whyNoBuildkitd, whyNoBuildx } from "./support/buildkitd.ts";
 import { isolateStore, type StoreProgram, whyNoProgram } from "./support/containers-store.ts";
-import { isLong } from "./support/long.ts";
+import { isLong } from "../support/long.ts";
 import { cli } from "./support/program.ts";
 import { type RunningAgent, startAgent, whyNoAgent } from "./support/ssh-agent.ts";
 import { createProject, type Project } from "./support/project.ts";

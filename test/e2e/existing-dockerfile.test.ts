@@ -20,7 +20,7 @@ import { parseLock } from "../../src/lock/parse-lock.ts";
 import { isShown, runSteps, stepsOf } from "../docs/support/console.ts";
 import { blocksOf } from "../docs/support/markdown.ts";
 import { needs } from "../support/needs.ts";
-import { isLong } from "./support/long.ts";
+import { isLong } from "../support/long.ts";
 import { cli, imgmatch, root } from "./support/program.ts";
 import { workshopOf } from "./support/workshop.ts";
 

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from "v
 import { parseLock } from "../../src/lock/parse-lock.ts";
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
 import { type RunningEngine, startEngine } from "./support/engine.ts";
-import { rounds } from "./support/long.ts";
+import { rounds } from "../support/long.ts";
 import { cli, imgmatch } from "./support/program.ts";
 import { createProject, lockFile, type Project } from "./support/project.ts";
 import { expectCompletion, expectTruth } from "./support/truth.ts";
@@ -51,8 +51,9 @@ describe("Kill and interrupt", needs(reason), () => {
     return status === null;
   }
 
-  const moments = rounds(8, 50);
-  const publishMoments = rounds(5, 50);
+  const moments = rounds(5, 50);
+  const publishMoments = rounds(3, 50);
+  const lockMoments = rounds(20, 50);
 
   it(`kill -9 at ${moments} moments of build --push --index: the lock is whole, no tag lies, the next run ends it`, async () => {
     const flavours = ["a", "b"];
@@ -67,8 +68,8 @@ describe("Kill and interrupt", needs(reason), () => {
       project.write("templates/content", `${process.pid} ${moment}\n`);
       if (await killAfter([...args, "--replace-index"], (whole * (moment + 0.5)) / moments)) killed++;
       await expectTruth(project, registry);
-      // The run after the kill, and not a later one, ends what was begun. Every fourth also shows that nothing is left.
-      if (moment % 4 === 0) await expectCompletion(project, registry, flavours.length, "--replace-index");
+      // The run after the kill, and not a later one, ends what was begun. Every third also shows that nothing is left.
+      if (moment % 3 === 0) await expectCompletion(project, registry, flavours.length, "--replace-index");
       else expect((await project.run("build", "--push", "--replace-index")).status).toBe(0);
       await expectTruth(project, registry);
     }
@@ -99,7 +100,7 @@ describe("Kill and interrupt", needs(reason), () => {
     expect(killed).toBeGreaterThan(publishMoments / 4);
   });
 
-  it("kill -9 at 50 moments of writing the lock: it is whole, and its guard is no obstacle to the next", async () => {
+  it(`kill -9 at ${lockMoments} moments of writing the lock: it is whole, and its guard is no obstacle to the next`, async () => {
     const folder = mkdtempSync(join(tmpdir(), "imgmatch-lock-"));
     const file = join(folder, "images", "imgmatch.lock.json");
     const digest = `sha256:${"ab".repeat(32)}`;
@@ -121,7 +122,7 @@ for (let n = 0; ; n++) {
     );
     try {
       let images = 0;
-      for (let moment = 0; moment < 50; moment++) {
+      for (let moment = 0; moment < lockMoments; moment++) {
         const child = spawn(process.execPath, [script, file], { stdio: ["ignore", "pipe", "inherit"] });
         const ended = once(child, "close");
         await Promise.race([once(child.stdout, "data"), ended]);

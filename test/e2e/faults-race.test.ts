@@ -9,7 +9,7 @@ import { parseImageReference } from "../../src/oci/reference.ts";
 import { publishImage } from "../../src/fleet/publish/publish-image.ts";
 import { createRegistryClient } from "../../src/oci/registry/create-client.ts";
 import { type BusyboxContext, makeBusyboxContext, whyNoBusybox } from "./support/busybox.ts";
-import { rounds } from "./support/long.ts";
+import { rounds } from "../support/long.ts";
 import { needs } from "../support/needs.ts";
 
 const stack = inject("stack");

@@ -11,7 +11,7 @@ import { needs } from "../support/needs.ts";
 import { runInProcess } from "../support/run-cli.ts";
 import { numbers } from "../fleet/publish/support/race.ts";
 import { type Fault, type FaultProxy, startFaultProxy } from "./support/fault-proxy.ts";
-import { rounds } from "./support/long.ts";
+import { rounds } from "../support/long.ts";
 import { type RunningRegistry, startRegistry, whyNoRegistry } from "./support/registry.ts";
 import { publishFleet, registry as client } from "./support/signed-fleet.ts";
 

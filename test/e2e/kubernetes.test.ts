@@ -39,7 +39,7 @@ import {
   until,
 } from "./support/kubernetes-nodes.ts";
 import { startServe } from "./support/mirror.ts";
-import { isLong } from "./support/long.ts";
+import { isLong } from "../support/long.ts";
 import { needs } from "../support/needs.ts";
 
 const whyNoServer = whyNoPrograms("etcd", "kube-apiserver");

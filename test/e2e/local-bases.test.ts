@@ -9,7 +9,7 @@ import { needs } from "../support/needs.ts";
 import { whyNoBusybox } from "./support/busybox.ts";
 import { isolateStore, whyNoProgram } from "./support/containers-store.ts";
 import { startEngine } from "./support/engine.ts";
-import { isLong } from "./support/long.ts";
+import { isLong } from "../support/long.ts";
 import { whyNoDaemon } from "./support/program-version.ts";
 import { createProject, type Project } from "./support/project.ts";
 

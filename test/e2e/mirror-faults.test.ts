@@ -12,7 +12,7 @@ import { manifestTypes } from "../../src/oci/media-types.ts";
 import { needs } from "../support/needs.ts";
 import { startContainerd } from "./support/containerd.ts";
 import { isolateStore, whyNoProgram } from "./support/containers-store.ts";
-import { isLong } from "./support/long.ts";
+import { isLong } from "../support/long.ts";
 import { type MirrorFleet, startMirrorFleet, tag, whyNoMirrorFleet } from "./support/mirror-fleet.ts";
 import { containerds, programVersion, whyNoDaemon } from "./support/program-version.ts";
 

@@ -5,7 +5,7 @@ import { capture } from "../../demo/process.ts";
 import { needs } from "../support/needs.ts";
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
 import { isolateStore, whyNoProgram } from "./support/containers-store.ts";
-import { isLong } from "./support/long.ts";
+import { isLong } from "../support/long.ts";
 import { createProject, type Project } from "./support/project.ts";
 
 const stack = inject("stack");

@@ -16,7 +16,7 @@ import { readImageConfig } from "../../src/oci/registry/platform-image.ts";
 import { needs } from "../support/needs.ts";
 import { whyNoGcc } from "../support/programs.ts";
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";
-import { isLong } from "./support/long.ts";
+import { isLong } from "../support/long.ts";
 import { createProject, type Project } from "./support/project.ts";
 import { type RunningBuilder, startBuilder } from "./support/buildkitd.ts";
 import {

@@ -34,7 +34,7 @@ import {
   whyNoReferrersRegistry,
   type Workbench,
 } from "./support/cosign.ts";
-import { isLong } from "./support/long.ts";
+import { isLong } from "../support/long.ts";
 import { cli } from "./support/program.ts";
 import { createProject, lockFile, type Project } from "./support/project.ts";
 import type { RunningRegistry } from "./support/registry.ts";

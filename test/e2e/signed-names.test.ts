@@ -15,6 +15,7 @@ import type { FullRegistryClient } from "../../src/oci/registry/create-client.ts
 import { findEvidence, findReferrers } from "../../src/trust/find-evidence.ts";
 import { verifyEvidence } from "../../src/trust/verify-evidence.ts";
 import { cpuHost } from "../resolve/support/hosts.ts";
+import { rounds } from "../support/long.ts";
 import { needs } from "../support/needs.ts";
 import { runInProcess } from "../support/run-cli.ts";
 import { createSigningKey, moveTag, publishFleet, registry } from "./support/signed-fleet.ts";
@@ -163,7 +164,7 @@ describe("a signed index", needs(stack.available ? null : stack.reason), () => {
     const before = await move("latest", "1.0.0", null);
     const old = await manifestOf(before.digest);
     const seen = new Set<boolean>();
-    for (let last = 0, isKilled = true; isKilled; last++) {
+    for (let last = 0, isKilled = true; isKilled; last += rounds(2, 1)) {
       const version = `2.0.${last}`;
       const { images } = await publishFleet(repository, version, ["a"]);
       for (const image of images.values()) await key.sign(repository, image, "tag");

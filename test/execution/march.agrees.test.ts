@@ -21,6 +21,7 @@ import { checkFit } from "../../src/resolve/check-fit.ts";
 import { image } from "../resolve/support/locks.ts";
 import { compile, limit, type Machine, readMachines } from "./support/emulated-machines.ts";
 import { instructions, programFor } from "./support/instructions.ts";
+import { isLong } from "../support/long.ts";
 import { needs } from "../support/needs.ts";
 import { whyNoEmulator, whyNoGcc } from "../support/programs.ts";
 
@@ -61,6 +62,9 @@ interface Program {
 
 const missing = missingTools();
 
+/** Each program meets a third of the CPUs, the next program another third: all of them with IMGMATCH_LONG. */
+const isMet = (first: number) => (_: unknown, index: number) => isLong || (index + first) % 3 === 0;
+
 describe("marches", needs(missing), () => {
   const folder = mkdtempSync(join(tmpdir(), "imgmatch-march-"));
   const cases: { program: Program; machine: Machine; ok: boolean; ran: boolean }[] = [];
@@ -78,8 +82,8 @@ describe("marches", needs(missing), () => {
       }),
     );
     await Promise.all(
-      programs.flatMap((program) =>
-        machines.map(async (machine) => {
+      programs.flatMap((program, first) =>
+        machines.filter(isMet(first)).map(async (machine) => {
           const ok = verdict(program, machine.facts);
           cases.push({ program, machine, ok, ran: await runs(program.file, machine.model) });
         }),
@@ -109,8 +113,8 @@ describe("marches", needs(missing), () => {
       `${marches} programs on ${new Set(cases.map(({ machine }) => machine.model)).size} CPUs: ${yes} fit and ran, ${refused} do not fit and were refused, ${cases.length - yes - refused} do not fit and ran, as this emulator runs instructions that the CPU lacks; it refuses ${[...enforced].sort().join(" ")}`,
     );
     expect(marches).toBeGreaterThan(20);
-    expect(yes).toBeGreaterThan(80);
-    expect(refused).toBeGreaterThan(200);
+    expect(yes).toBeGreaterThan(isLong ? 200 : 50);
+    expect(refused).toBeGreaterThan(isLong ? 600 : 160);
     for (const feature of ["ssse3", "sse4_2", "popcnt", "avx", "avx2", "fma", "bmi2", "movbe", "avx512f"]) {
       expect(enforced, `the emulator enforces ${feature}`).toContain(feature);
     }

@@ -8,6 +8,7 @@ import { answers } from "./answers.ts";
 import { type AttackName, attacks } from "./attacks.ts";
 import { bombard, chosenSeed, runs } from "./bombarded.ts";
 import { inspectAttacks } from "./inspect-attacks.ts";
+import { isLong } from "../support/long.ts";
 
 const names = Object.keys(attacks) as AttackName[];
 const maxMiB = 200;
@@ -20,9 +21,7 @@ const hasZstd = new Set<AttackName>(["layer", "packedLayer", "image"]);
 describe(`${runs} hostile inputs (HOSTILE_SEED=${chosenSeed})`, () => {
   const each = Math.ceil(runs / names.length);
   // 100,000 images, programs, containers and archives, when there is time for it.
-  const eachOpened = process.env.IMGMATCH_LONG
-    ? Math.ceil(100_000 / Object.keys(inspectAttacks).length)
-    : each;
+  const eachOpened = isLong ? Math.ceil(100_000 / Object.keys(inspectAttacks).length) : each;
 
   it.concurrent.each(names.map((name) => [name]))("%s", { timeout: 1_800_000 }, async (name) => {
     const count = Object.hasOwn(inspectAttacks, name) ? eachOpened : each;

@@ -1,4 +1,4 @@
-/** A process that opens an image of two layers of 500 MB, made as they are read, and prints as JSON what it found and its most memory in MB. */
+/** A process that opens an image of two layers of 350 MB, made as they are read, and prints as JSON what it found and its most memory in MB. */
 
 import { createReadStream, readFileSync, statSync } from "node:fs";
 import { filesOfLayers } from "../../src/inspect/image/file-tree.ts";
@@ -18,7 +18,7 @@ async function* layer(name: string) {
   yield makeTar([{ path: `usr/lib/${name}.so`, content: gpuFile(90) }]).subarray(0, -1024);
   for (const copy of [1, 2])
     yield* entry(`usr/bin/${name}-${copy}`, statSync(program).size, createReadStream(program));
-  yield* entry(`opt/${name}.so`, 300 * MiB, repeated(damaged, 300 * MiB));
+  yield* entry(`opt/${name}.so`, 150 * MiB, repeated(damaged, 150 * MiB));
   yield Buffer.alloc(1024);
 }
 

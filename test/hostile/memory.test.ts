@@ -7,7 +7,7 @@ import { needs } from "../support/needs.ts";
 
 const whyNot = process.platform === "linux" ? null : "no /proc/self/status";
 
-it("an image of 1 GB in two layers is opened in 300 MB, the threads included", {
+it("an image of 700 MB in two layers is opened in 300 MB, the threads included", {
   ...needs(whyNot),
   timeout: 180_000,
 }, async () => {
@@ -16,7 +16,7 @@ it("an image of 1 GB in two layers is opened in 300 MB, the threads included", {
   const program = await bundled("test/hostile/large-layer.ts", "memory-test/large-layer.mjs", define);
   const answer = execFileSync(process.execPath, [program], { encoding: "utf8" });
   const { megabytes, found, peakMegabytes } = JSON.parse(answer) as Record<string, unknown>;
-  expect(megabytes).toBeGreaterThan(900);
+  expect(megabytes).toBeGreaterThan(600);
   expect(found).toEqual(
     [
       "opt/a.so",

@@ -1,7 +1,7 @@
 /** Publishers of one tag behind a network that delays, refuses, fails and cuts: whoever ends well has told the truth. */
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { isLong, rounds } from "../../e2e/support/long.ts";
+import { isLong, rounds } from "../../support/long.ts";
 import { type HttpRegistry, startHttpRegistry } from "./support/http-registry.ts";
 import { numbers, planFor, type Round, runRound, settleMs } from "./support/race.ts";
 

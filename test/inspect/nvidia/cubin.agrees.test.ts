@@ -10,6 +10,7 @@ import { readCubin } from "../../../src/inspect/nvidia/cubin.ts";
 import { findCode } from "../../../src/inspect/inspect-file.ts";
 import { readPtxEntry } from "../../../src/inspect/nvidia/ptx-versions.ts";
 import { makeFolder } from "../../support/folders.ts";
+import { isLong } from "../../support/long.ts";
 import {
   cudaTool,
   entriesByCuobjdump,
@@ -24,6 +25,8 @@ import { needs } from "../../support/needs.ts";
 const program = `__global__ void add(float *a, const float *b) { a[threadIdx.x] += b[threadIdx.x]; }
 int main() { add<<<1, 32>>>(nullptr, nullptr); return 0; }
 `;
+const emptyPtx = (target: string) =>
+  `.version 8.7\n.target ${target}\n.address_size 64\n.visible .entry k() { ret; }\n`;
 const code = async (path: string) => {
   const source = memorySource(readFileSync(path));
   return (await findCode(source, readElf(source))).gpu;
@@ -114,13 +117,10 @@ describe(
   "ptxas 12",
   needs(whyNoCuda, ptxas12 === null ? "no ptxas of CUDA 12 (IMGMATCH_CUDA12_PTXAS)" : null),
   () => {
-    const ptx = (target: string) =>
-      `.version 8.7\n.target ${target}\n.address_size 64\n.visible .entry k() { ret; }\n`;
-
     it.each(["sm_52", "sm_75", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_120"])(
       "writes %s",
       async (target) => {
-        const cwd = makeFolder({ "k.ptx": ptx(target) });
+        const cwd = makeFolder({ "k.ptx": emptyPtx(target) });
         execFileSync(ptxas12 ?? "", [`-arch=${target}`, "k.ptx", "-o", "k.cubin"], { cwd });
         const number = /\d+/.exec(target)?.[0];
         const cubin = readCubin(memorySource(readFileSync(join(cwd, "k.cubin"))));
@@ -174,10 +174,7 @@ describe("every kind of file that nvcc makes", needs(whyNoCuda), () => {
   // IMGMATCH_LONG.
   const rows = [[], ...modes].flatMap((options) =>
     Object.entries(kinds)
-      .filter(
-        ([kind]) =>
-          kind === "an object" || (options.length === 0 && plain.has(kind)) || process.env.IMGMATCH_LONG,
-      )
+      .filter(([kind]) => kind === "an object" || (options.length === 0 && plain.has(kind)) || isLong)
       .map(([kind, flags]) => [kind, options.join() || "as it comes", options, flags] as const),
   );
   it.each(rows)("%s, %s", async (kind, _mode, options, flags) => {
@@ -198,7 +195,8 @@ describe("every kind of file that nvcc makes", needs(whyNoCuda), () => {
     ["plain and a", ["", "a"]],
     ["f", ["f"]],
   ])("for every target that it knows: %s", { timeout: 300_000 }, async (_name, suffixes) => {
-    const cwd = makeFolder({ "k.cu": program });
+    // As PTX it takes nvcc a twentieth of the time.
+    const cwd = makeFolder({ "k.ptx": emptyPtx("sm_75") });
     const numbers = [...cudaTool("nvcc", ["--list-gpu-code"], cwd).matchAll(/^sm_(\d+)$/gm)].map((match) =>
       Number(match[1]),
     );
@@ -208,7 +206,7 @@ describe("every kind of file that nvcc makes", needs(whyNoCuda), () => {
       numbers.filter((number) => number >= (first[suffix] ?? 0)).map((number) => `${number}${suffix}`),
     );
     const flags = own.map((name) => `-gencode=arch=compute_${name},code=[sm_${name},compute_${name}]`);
-    cudaTool("nvcc", [...flags, "-fatbin", "k.cu", "-o", "k.fatbin"], cwd);
+    cudaTool("nvcc", [...flags, "-fatbin", "k.ptx", "-o", "k.fatbin"], cwd);
     listed(join(cwd, "k.fatbin"));
     const found = await code(join(cwd, "k.fatbin"));
     expect(found?.targets.map(({ target }) => target).sort()).toEqual(
@@ -243,9 +241,7 @@ describe(
       ["--compress-mode=none"],
       ["-rdc=true"],
     ])("%s", (...options) => {
-      const cwd = makeFolder({
-        "k.ptx": ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k() { ret; }\n",
-      });
+      const cwd = makeFolder({ "k.ptx": emptyPtx("sm_90a") });
       execFileSync(
         otherNvcc ?? "",
         [

@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { inspectOne } from "../support/inspect-one.ts";
+import { isLong } from "../../support/long.ts";
 import { needs } from "../../support/needs.ts";
 import { entriesByCuobjdump, entriesByImgmatch, whyNoCuda } from "../support/cuda-tools.ts";
 
@@ -24,7 +25,7 @@ const packages = [
 
 describe(
   "big libraries",
-  needs(whyNoCuda, process.env.IMGMATCH_LONG ? null : "gigabytes of downloads (IMGMATCH_LONG=1)"),
+  needs(whyNoCuda, isLong ? null : "gigabytes of downloads (IMGMATCH_LONG=1)"),
   () => {
     it.each(packages)("%s", { timeout: 1_800_000 }, async (name) => {
       const folder = mkdtempSync(join(tmpdir(), "imgmatch-libraries-"));

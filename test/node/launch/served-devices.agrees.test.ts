@@ -25,7 +25,7 @@ import { timeoutMs } from "../../properties/support/runs.ts";
 import { amdGpu, amdHost, cpuHost, gpu, gpuHost, h100 } from "../../resolve/support/hosts.ts";
 import { cuda, gpuImage, image, lockOf, rocm, rocmImage } from "../../resolve/support/locks.ts";
 
-const runs = Number(process.env.FLEET_RUNS ?? 40);
+const runs = Number(process.env.FLEET_RUNS ?? 20);
 const workload = { args: [] };
 const preferringLock = anyLock.chain((lock) => anyPrefer.map((prefer) => ({ ...lock, prefer })));
 /** Large ones take long and teach no more. */

@@ -11,6 +11,7 @@ import { vendorsOf } from "../../../src/lock/requirement.ts";
 import { isOfHost } from "../../../src/resolve/verdict.ts";
 import { anyLock } from "../../properties/support/machines.ts";
 import { byIndex } from "../../oci/registry/support/index-of-lock.ts";
+import { rounds } from "../../support/long.ts";
 import { needs } from "../../support/needs.ts";
 import { findDialects, whyNoDialect } from "./support/dialects.ts";
 import { wholeFleet } from "./support/fleet.ts";
@@ -21,7 +22,7 @@ import { type Chance, chanceOf, pick, type RandomMachine, randomMachine } from "
 import { runScripts } from "./support/run-scripts.ts";
 
 /** So many machines, and half as many with GPUs of AMD; IMGMATCH_LONG=1 takes a quarter of an hour. */
-const runs = process.env.IMGMATCH_LONG ? 10_000 : 200;
+const runs = rounds(200, 10_000);
 const seed = Number(process.env.IMGMATCH_SH_SEED ?? 20261121);
 /** Slow shells take their part of a second for each machine. */
 const timeoutMs = Math.max(120_000, runs * 360);

@@ -2,6 +2,7 @@
 
 import { gzipSync } from "node:zlib";
 import { type ByteSource, memorySource } from "../../../src/inspect/byte-source.ts";
+import { isLong } from "../../support/long.ts";
 import { argumentsOf, type ByteReader, givenOf } from "./found-byte-readers.ts";
 import { hostileElf } from "./hostile-elf.ts";
 
@@ -46,12 +47,15 @@ function commonOf(size: number): Common {
 /** Random, nested and repeated bytes. What is repeated overlaps itself: each head tells a length that reaches over those behind it. */
 export function inputsFor({ heads, parameters }: ByteReader, size: number): readonly Buffer[] {
   const { noise, nested, elfs } = commonOf(size);
-  const repeated = [Buffer.alloc(0), ...heads].flatMap((head) =>
-    fills.map((fill) => {
-      const unit = Buffer.alloc(Math.max(32, head.length), fill);
-      head.copy(unit);
-      return Buffer.alloc(size, unit);
-    }),
+  // Each head is followed by every second of them, the next head by the others: by all with IMGMATCH_LONG.
+  const repeated = [Buffer.alloc(0), ...heads].flatMap((head, at) =>
+    fills
+      .filter((_, index) => isLong || (index + at) % 2 === 0)
+      .map((fill) => {
+        const unit = Buffer.alloc(Math.max(32, head.length), fill);
+        head.copy(unit);
+        return Buffer.alloc(size, unit);
+      }),
   );
   const isOfElf = parameters.some(
     ({ type }) => /\bElf|Functions|CodeRegion/.test(type) || type === "ByteSource",

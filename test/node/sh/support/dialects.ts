@@ -2,6 +2,7 @@
 
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
+import { isLong } from "../../../support/long.ts";
 import { placeOf, whyNot } from "../../../support/programs.ts";
 
 export interface Dialect {
@@ -31,7 +32,7 @@ export function findDialects(folder: string): readonly Dialect[] {
     return [(shell: string) => ({ name: `${shell}, ${name}`, shell: shells[shell] ?? "", awk })];
   });
   const found = Object.keys(shells).filter((shell) => whyNoShell(shells[shell] ?? "") === null);
-  if (process.env.IMGMATCH_LONG) return found.flatMap((shell) => withAwk.map((pair) => pair(shell)));
+  if (isLong) return found.flatMap((shell) => withAwk.map((pair) => pair(shell)));
   return Array.from({ length: Math.max(found.length, withAwk.length) }, (_, at) => {
     const [shell, pair] = [found[at % found.length], withAwk[at % withAwk.length]];
     return shell === undefined || pair === undefined ? [] : pair(shell);
