@@ -45,7 +45,7 @@ describe("File faults", needs(stack.available ? null : stack.reason), () => {
     expect(status).toBe(0);
   };
 
-  it.each<[string, (text: string) => string, string]>([
+  const damages: readonly (readonly [string, (text: string) => string, string])[] = [
     ["edited by hand to what is no JSON", (text) => text.replace(/,\n/, "\n"), "LOCK_SYNTAX"],
     [
       "edited by hand to what is no digest",
@@ -66,17 +66,20 @@ describe("File faults", needs(stack.available ? null : stack.reason), () => {
       "LOCK_VERSION",
     ],
     ["emptied", () => "", "LOCK_SYNTAX"],
-  ])("a lock %s: refused with its place and never written over", async (_, edit, code) => {
+  ];
+  it("a damaged lock is refused with its place and never written over", async () => {
     const whole = project.read(lockFile);
-    const damaged = edit(whole);
-    expect(damaged).not.toBe(whole);
-    for (const args of [["build", "--push"], ["plan"], ["resolve"]]) {
-      project.write(lockFile, damaged);
-      const refused = await project.run(...args);
-      expect(refused.stderr).toContain(code);
-      expect(refused.stderr).toContain(lockFile);
-      expect(refused.status).toBe(2);
-      expect(project.read(lockFile)).toBe(damaged);
+    for (const [how, edit, code] of damages) {
+      const damaged = edit(whole);
+      expect(damaged, how).not.toBe(whole);
+      for (const args of [["build", "--push"], ["plan"], ["resolve"]]) {
+        project.write(lockFile, damaged);
+        const refused = await project.run(...args);
+        expect(refused.stderr, how).toContain(code);
+        expect(refused.stderr, how).toContain(lockFile);
+        expect(refused.status, how).toBe(2);
+        expect(project.read(lockFile), how).toBe(damaged);
+      }
     }
     project.write(lockFile, whole);
     await keeps();
