@@ -48,7 +48,7 @@ describe("An image of libraries that others built", needs(why), () => {
     if (why !== null) return;
     registry = await startRegistry();
     const env = { ...process.env, XDG_CACHE_HOME: join(folder, "cache") };
-    project = createProject({ registry: `${registry.host}/team`, name: "quantize", env });
+    project = createProject({ registry: `${registry.host}/team`, name: "quantize", env, inProcess: true });
     push("0.50-cu118", ["cuda118", "cpu"]);
     push("0.50-cu128", ["cuda128", "cpu"]);
     push("0.50-cpu", ["cpu"]);

@@ -98,6 +98,7 @@ describe("A fleet that BuildKit attests", needs(whyNoBuilder), () => {
       registry: `${registry}/attest`,
       name: "buildkit",
       env: { ...env, IMGMATCH_REVISION: "0".repeat(40) },
+      inProcess: true,
     });
     // A base is attested as most are, and its digest is that of its index.
     await pushWith(builder, base, "FROM scratch\nCOPY bin /bin\n");
@@ -276,7 +277,12 @@ describe("A fleet that imgmatch attests", needs(unavailable), () => {
       ...{ IMGMATCH_REVISION: commit, GITHUB_ACTIONS: "true", GITHUB_SERVER_URL: "https://git.example.com" },
       ...{ GITHUB_WORKFLOW_REF: "team/app/.github/workflows/ci.yml@refs/heads/main" },
     };
-    project = createProject({ registry: `${registry}/attest`, name: "beside", env: { ...env, ...said } });
+    project = createProject({
+      registry: `${registry}/attest`,
+      name: "beside",
+      env: { ...env, ...said },
+      inProcess: true,
+    });
     project.matrix(`base: scratch\nattest: { provenance: max }\n${marches}`);
     await project.publish();
   });
@@ -389,7 +395,12 @@ describe("A fleet that Podman builds", needs(unavailable ?? whyNoPodman), () => 
   it("is attested by imgmatch, as one of any engine that attests nothing", async () => {
     const store = await isolateStore("podman", env);
     const storeEnv = { ...store.env, PATH: `${store.env.PATH}:${dirname(process.execPath)}` };
-    const project = createProject({ registry: `${registry}/attest`, name: "podman", env: storeEnv });
+    const project = createProject({
+      registry: `${registry}/attest`,
+      name: "podman",
+      env: storeEnv,
+      inProcess: true,
+    });
     try {
       project.matrix(`base: scratch\nattest: { provenance: max }\n${marches}`);
       const built = await project.run("build", "--push", "--engine", "podman");
@@ -415,7 +426,12 @@ describe("A fleet of buildx inside an engine with a content store", needs(unavai
   it("is attested by the engine's own BuildKit, and can be a local base", async () => {
     const engine = await startEngine([], dockerd29);
     const inside = { ...process.env, ...engine.env };
-    const project = createProject({ registry: `${registry}/attest`, name: "store", env: inside });
+    const project = createProject({
+      registry: `${registry}/attest`,
+      name: "store",
+      env: inside,
+      inProcess: true,
+    });
     try {
       project.matrix(`base: scratch\nattest: { provenance: max }\n${marches}`);
       const built = await project.run("build", "--push", "--engine", "buildx", "--builder", "default");

@@ -82,7 +82,12 @@ describe("A build opens what it has built", needs(reason), () => {
       ...(stack.available ? stack.engineEnv : {}),
       XDG_CACHE_HOME: join(work, "cache"),
     };
-    project = createProject({ registry: `${stack.available ? stack.registry : ""}/audit`, name: "app", env });
+    project = createProject({
+      registry: `${stack.available ? stack.registry : ""}/audit`,
+      name: "app",
+      env,
+      inProcess: true,
+    });
     project.write(
       "templates/app.Dockerfile.hbs",
       "FROM {{base}}\nCOPY {{app}}/ /app/\nENV MARCH={{march.name}}{{#if gpu}} CODE={{#each gpu.targets}}{{this}},{{/each}} CUDA={{cuda.toolkit}}-{{cuda.driver.mode}}{{/if}}\n",

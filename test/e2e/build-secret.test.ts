@@ -21,7 +21,7 @@ describe("Build secrets", needs(reason), () => {
   beforeAll(async () => {
     if (!stack.available) return;
     env = { ...process.env, ...stack.engineEnv, NPM: secret };
-    project = createProject({ registry: `${stack.registry}/secret`, name: "app", env });
+    project = createProject({ registry: `${stack.registry}/secret`, name: "app", env, inProcess: true });
     project.matrix(`base: scratch\naxes:\n  march: [${march}]`);
     const busybox = await makeBusyboxContext();
     cpSync(join(busybox.folder, "bin"), join(project.folder, "templates/bin"), {

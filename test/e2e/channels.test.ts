@@ -27,7 +27,7 @@ describe("Names over several cells", needs(stack.available ? null : stack.reason
     if (!stack.available) return;
     Object.assign(env, stack.engineEnv, { GITHUB_ACTOR: "" });
     key = createSigningKey();
-    project = createProject({ registry: `${stack.registry}/channels`, name: "app", env });
+    project = createProject({ registry: `${stack.registry}/channels`, name: "app", env, inProcess: true });
     project.write(
       "templates/app.Dockerfile.hbs",
       "FROM {{base}}\nCOPY content /content\nENV CUDA={{#if cuda}}{{cuda.toolkit}}{{else}}none{{/if}} FLAVOR={{flavor}} MARCH={{march.name}}\n",
@@ -352,7 +352,7 @@ describe("A fleet of two repositories", needs(stack.available ? null : stack.rea
     if (!stack.available) return;
     const key = createSigningKey();
     Object.assign(env, stack.engineEnv, { GITHUB_ACTOR: "", CHANNEL_KEY: key.privatePem });
-    project = createProject({ registry: `${stack.registry}/two`, name: "app", env });
+    project = createProject({ registry: `${stack.registry}/two`, name: "app", env, inProcess: true });
     project.write(
       "templates/app.Dockerfile.hbs",
       "FROM {{base}}\nCOPY content /content\nENV FLAVOR={{flavor}}\n",

@@ -22,7 +22,7 @@ const projects: Project[] = [];
 
 async function projectNamed(name: string, own: NodeJS.ProcessEnv = env): Promise<Project> {
   const registry = stack.available ? stack.registry : "";
-  const project = createProject({ registry: `${registry}/flags`, name, env: own });
+  const project = createProject({ registry: `${registry}/flags`, name, env: own, inProcess: true });
   projects.push(project);
   project.matrix(`base: scratch\nmeasure: false\naxes:\n  march: [${march}]`);
   await addBusybox(`${project.folder}/templates`);

@@ -25,7 +25,7 @@ describe("Exports", needs(reason), () => {
   const projects: Project[] = [];
 
   async function projectNamed(name: string): Promise<Project> {
-    const project = createProject({ registry: `${registry}/export`, name, env });
+    const project = createProject({ registry: `${registry}/export`, name, env, inProcess: true });
     projects.push(project);
     project.matrix(rest);
     project.write(

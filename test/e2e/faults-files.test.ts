@@ -32,7 +32,7 @@ describe("File faults", needs(stack.available ? null : stack.reason), () => {
 
   beforeEach(async ({ onTestFinished }) => {
     const name = `files${process.pid}-${++count}`;
-    project = createProject({ registry: `${registry}/faults`, name, env });
+    project = createProject({ registry: `${registry}/faults`, name, env, inProcess: true });
     onTestFinished(() => project.remove());
     project.matrix(rest);
     const built = await project.run("build", "--push");

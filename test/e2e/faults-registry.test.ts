@@ -33,7 +33,12 @@ describe("Registry faults", needs(stack.available ? null : stack.reason), () => 
   afterAll(async () => proxy?.stop());
   beforeEach(({ onTestFinished }) => {
     proxy.fault = null;
-    project = createProject({ registry: `${proxy.host}/faults`, name: `app${process.pid}-${++count}`, env });
+    project = createProject({
+      registry: `${proxy.host}/faults`,
+      name: `app${process.pid}-${++count}`,
+      env,
+      inProcess: true,
+    });
     project.matrix(`base: scratch\naxes:\n  march: [${march}]\n  flavour: [plain, spicy]`);
     onTestFinished(() => project.remove());
   });

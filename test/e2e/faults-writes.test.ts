@@ -15,7 +15,7 @@ import { makeFolder } from "../support/folders.ts";
 import { rounds } from "../support/long.ts";
 import { needs } from "../support/needs.ts";
 import { type FaultProxy, startFaultProxy } from "./support/fault-proxy.ts";
-import { imgmatch } from "./support/program.ts";
+import { imgmatch, imgmatchHere } from "./support/program.ts";
 import { type RunningRegistry, startRegistry, whyNoRegistry } from "./support/registry.ts";
 import { publishFleet, registry as client } from "./support/signed-fleet.ts";
 
@@ -69,7 +69,7 @@ describe("Each write", needs(whyNoRegistry()), () => {
   const run = (args: readonly string[], more: NodeJS.ProcessEnv = {}, cwd = folder) =>
     imgmatch(args, { cwd, env: { PATH: process.env.PATH, HOME: cwd, ...more } });
   const succeed = async (...args: string[]) => {
-    const ran = await run(args);
+    const ran = await imgmatchHere(args, { cwd: folder, env: { PATH: process.env.PATH, HOME: folder } });
     expect(ran, ran.stderr).toMatchObject({ status: 0 });
   };
   const adopt = (...cells: readonly string[]) => [

@@ -65,7 +65,7 @@ for (const [index, { title, engine, missing, start }] of cases.entries()) {
       end = started.end;
       env = { ...process.env, ...started.env };
       const registry = stack.available ? `${stack.registry}/local-bases` : "registry.invalid/local-bases";
-      project = createProject({ registry, name: `app-${index}`, env });
+      project = createProject({ registry, name: `app-${index}`, env, inProcess: true });
       project.write(
         "templates/app.Dockerfile.hbs",
         'FROM {{base}}\nRUN ["/bin/busybox", "touch", "/own"]\nCOPY content /content\n',

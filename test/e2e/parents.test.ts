@@ -21,7 +21,12 @@ describe("A fleet on another fleet's cells", needs(stack.available ? whyNoBusybo
   beforeEach(() => {
     if (!stack.available) return;
     registry = `${stack.registry}/parents-${process.pid}-${++runs}`;
-    project = createProject({ registry, name: "unused", env: { ...process.env, ...stack.engineEnv } });
+    project = createProject({
+      registry,
+      name: "unused",
+      env: { ...process.env, ...stack.engineEnv },
+      inProcess: true,
+    });
     // The child first: its place in the file does not decide.
     project.write("imgmatch.workspace.yaml", "fleets: [app/matrix.yaml, base/matrix.yaml]\n");
     const head = (name: string, base: string) =>

@@ -30,7 +30,7 @@ describe.each(engines)("a Dockerfile as it stands, by $name", ({ name, engine, m
     const store = name === engine && engine !== "podman" ? null : await isolateStore(name, usual);
     if (store !== null) undo.push(store.remove);
     const registry = stack.available ? `${stack.registry}/plain` : "";
-    const project = createProject({ registry, name, env: store?.env ?? usual });
+    const project = createProject({ registry, name, env: store?.env ?? usual, inProcess: true });
     undo.push(project.remove);
     await addBusybox(project.folder);
     project.write(

@@ -59,7 +59,7 @@ describe(
         requests.push(`${method} ${path}`);
         return null;
       };
-      project = createProject({ registry: `${stack.registry}/pull`, name: "app", env });
+      project = createProject({ registry: `${stack.registry}/pull`, name: "app", env, inProcess: true });
       await addBusybox(join(project.folder, "templates"));
       for (const march of levels) project.write(`templates/level/${march}`, `${march}\n`);
       project.write(

@@ -49,7 +49,7 @@ describe("a planted index", needs(stack.available ? null : stack.reason), () => 
   beforeAll(async () => {
     if (!stack.available) return;
     const env = { ...process.env, ...stack.engineEnv };
-    project = createProject({ registry: `${stack.registry}/hijacked`, name: "app", env });
+    project = createProject({ registry: `${stack.registry}/hijacked`, name: "app", env, inProcess: true });
     const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
     key = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
     project.write("ci.key", key);

@@ -54,7 +54,12 @@ describe("Private authority", needs(reason), () => {
 
   function projectNamed(name: string, env: NodeJS.ProcessEnv = {}): Project {
     const path = `${registry.host}/private`;
-    const project = createProject({ registry: path, name, env: { ...process.env, ...engineEnv, ...env } });
+    const project = createProject({
+      registry: path,
+      name,
+      env: { ...process.env, ...engineEnv, ...env },
+      inProcess: true,
+    });
     project.matrix(`base: scratch\naxes:\n  march: [${march}]`);
     projects.push(project);
     return project;

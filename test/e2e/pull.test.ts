@@ -36,7 +36,7 @@ describe("imgmatch pull", needs(stack.available ? null : stack.reason), () => {
     folder = mkdtempSync(join(tmpdir(), "imgmatch-pull-"));
     proxy = await startFaultProxy(stack.registry);
     const env = { ...process.env, ...stack.engineEnv };
-    project = createProject({ registry: `${stack.registry}/node`, name: "app", env });
+    project = createProject({ registry: `${stack.registry}/node`, name: "app", env, inProcess: true });
     project.matrix(`base: scratch\naxes:\n  march: [${marches}]`);
     await project.publish();
     name = `${proxy.host}/node/app:1.0.0`;

@@ -311,7 +311,7 @@ describe("publish --sign", needs(whyNoCosign, stack.available ? null : stack.rea
   beforeAll(async () => {
     if (!stack.available || whyNoCosign !== null) return;
     const env = { ...process.env, ...stack.engineEnv, COSIGN_PASSWORD: password };
-    project = createProject({ registry: `${stack.registry}/signed`, name: "app", env });
+    project = createProject({ registry: `${stack.registry}/signed`, name: "app", env, inProcess: true });
     project.matrix("base: scratch\naxes:\n  march: [x86-64]\n  flavour: [plain, spicy]");
     for (const file of ["cosign.key", "cosign.pub"])
       writeFileSync(join(project.folder, file), readFileSync(join(folder, file)));
@@ -354,7 +354,12 @@ describe("publish --sign", needs(whyNoCosign, stack.available ? null : stack.rea
   it("build --sign takes over what is under a tag already where it is known who signed it, and nothing of a stranger's", async () => {
     if (!stack.available) return;
     const env = { ...process.env, ...stack.engineEnv, COSIGN_PASSWORD: password };
-    const planted = createProject({ registry: `${stack.registry}/planted`, name: "app", env });
+    const planted = createProject({
+      registry: `${stack.registry}/planted`,
+      name: "app",
+      env,
+      inProcess: true,
+    });
     planted.matrix("base: scratch\naxes:\n  march: [x86-64]");
     for (const file of ["cosign.key", "cosign.pub"])
       writeFileSync(join(planted.folder, file), readFileSync(join(folder, file)));
@@ -395,7 +400,7 @@ describe("publish --sign", needs(whyNoCosign, stack.available ? null : stack.rea
   it("publish --sign and promote --sign sign no index with what a stranger has put there", async () => {
     if (!stack.available) return;
     const env = { ...process.env, ...stack.engineEnv, COSIGN_PASSWORD: password };
-    const planted = createProject({ registry: `${stack.registry}/union`, name: "app", env });
+    const planted = createProject({ registry: `${stack.registry}/union`, name: "app", env, inProcess: true });
     writeFileSync(join(planted.folder, "cosign.key"), readFileSync(join(folder, "cosign.key")));
     const signing = ["--sign", "--sign-key", "cosign.key"];
     // A stranger's cell, which the index of the version has before anybody signs.

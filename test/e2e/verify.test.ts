@@ -35,7 +35,7 @@ describe("After the build", needs(stack.available ? null : stack.reason), () => 
     base = `${registry.host}/team/base:1`;
     bases = [await makeBase("first"), await makeBase("second")];
     await moveBase(bases[0]);
-    project = createProject({ registry: `${registry.host}/team`, name: "app", env });
+    project = createProject({ registry: `${registry.host}/team`, name: "app", env, inProcess: true });
     project.matrix(axes());
     expect(await project.run("build", "--push")).toMatchObject({ status: 0 });
   });
@@ -53,7 +53,7 @@ describe("After the build", needs(stack.available ? null : stack.reason), () => 
 
   /** An image with one file, to build on. */
   async function makeBase(content: string): Promise<Digest> {
-    const maker = createProject({ registry: `${registry.host}/maker`, name: content, env });
+    const maker = createProject({ registry: `${registry.host}/maker`, name: content, env, inProcess: true });
     try {
       maker.write("templates/content", content);
       maker.matrix(`base: scratch\naxes:\n  march: [${low}]`);

@@ -17,7 +17,12 @@ describe("A workspace", needs(stack.available ? null : stack.reason), () => {
 
   beforeAll(() => {
     if (!stack.available) return;
-    project = createProject({ registry, name: "unused", env: { ...process.env, ...stack.engineEnv } });
+    project = createProject({
+      registry,
+      name: "unused",
+      env: { ...process.env, ...stack.engineEnv },
+      inProcess: true,
+    });
     project.write("imgmatch.workspace.yaml", "fleets: ['*/matrix.yaml']\n");
     project.write("shared", "of both\n");
     for (const name of ["api", "web"]) {

@@ -244,7 +244,7 @@ describe("installed", () => {
       return stdout.match(/^\S.*$/gm);
     };
     const onlyMistake = [
-      expect.stringMatching(/^wrong\.mts\(6,.*TS2322: Type 'number' is not assignable to type/),
+      expect.stringMatching(/^wrong\.mts\(5,.*TS2322: Type 'number' is not assignable to type/),
     ];
     expect(mistakes(join(root, "node_modules/typescript/bin/tsc"))).toEqual(onlyMistake);
 

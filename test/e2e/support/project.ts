@@ -6,13 +6,15 @@ import { dirname, join } from "node:path";
 import { expect } from "vitest";
 import type { Lock } from "../../../src/lock/lock.ts";
 import { parseLock } from "../../../src/lock/parse-lock.ts";
-import { imgmatch, type Ran } from "./program.ts";
+import { imgmatch, imgmatchHere, type Ran } from "./program.ts";
 
 export interface ProjectOptions {
   /** Registry and path. */
   readonly registry: string;
   readonly name: string;
   readonly env: NodeJS.ProcessEnv;
+  /** By {@link imgmatchHere}, and not by the program. */
+  readonly inProcess?: boolean;
 }
 
 export interface Project {
@@ -31,7 +33,7 @@ export interface Project {
 
 export const lockFile = "images/imgmatch.lock.json";
 
-export function createProject({ registry, name, env }: ProjectOptions): Project {
+export function createProject({ registry, name, env, inProcess = false }: ProjectOptions): Project {
   const folder = mkdtempSync(join(tmpdir(), "imgmatch-project-"));
   const write = (path: string, text: string): void => {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -39,7 +41,7 @@ export function createProject({ registry, name, env }: ProjectOptions): Project 
   };
   write("templates/app.Dockerfile.hbs", "FROM {{base}}\nCOPY content /content\nENV MARCH={{march.name}}\n");
   write("templates/content", "hello\n");
-  const run = (...args: string[]) => imgmatch(args, { cwd: folder, env });
+  const run = (...args: string[]) => (inProcess ? imgmatchHere : imgmatch)(args, { cwd: folder, env });
   return {
     folder,
     repository: `${registry}/${name}`,

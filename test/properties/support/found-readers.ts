@@ -68,11 +68,12 @@ function wordsOf(source: string): readonly string[] {
 
 const pumps = [" ", "\n", "a", "1", "1.", "0:", "-", ","];
 
-export function hardTexts(words: readonly string[], size: number): readonly string[] {
+/** Each makes a text of a size. */
+export function hardTexts(words: readonly string[]): readonly ((size: number) => string)[] {
   return words.flatMap((word) =>
-    pumps.flatMap((pump) => {
-      const much = pump.repeat(size / pump.length);
-      return [`${word}${much}!`, (word + pump).repeat(size / (word.length + pump.length))];
-    }),
+    pumps.flatMap((pump) => [
+      (size: number) => `${word}${pump.repeat(size / pump.length)}!`,
+      (size: number) => (word + pump).repeat(size / (word.length + pump.length)),
+    ]),
   );
 }
