@@ -22,7 +22,7 @@ import { type Chance, chanceOf, pick, type RandomMachine, randomMachine } from "
 import { runScripts } from "./support/run-scripts.ts";
 
 /** So many machines, and half as many with GPUs of AMD; IMGMATCH_LONG=1 takes a quarter of an hour. */
-const runs = rounds(200, 10_000);
+const runs = rounds(100, 10_000);
 const seed = Number(process.env.IMGMATCH_SH_SEED ?? 20261121);
 /** Slow shells take their part of a second for each machine. */
 const timeoutMs = Math.max(120_000, runs * 360);
