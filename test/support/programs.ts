@@ -98,7 +98,7 @@ export const whyNoZstd = (): string | null =>
 /** It runs a program of this machine, when that is one for its CPU. */
 export function whyNoEmulator(architecture: "x86_64" | "aarch64"): string | null {
   const native = { x64: "x86_64", arm64: "aarch64" }[process.arch as string] === architecture;
-  return whyNot(`qemu-${architecture}`, native ? [process.execPath, "--version"] : ["--version"], {
+  return whyNot(`qemu-${architecture}`, [...(native ? [process.execPath] : []), "--version"], {
     install: "apt-get install qemu-user",
   });
 }
