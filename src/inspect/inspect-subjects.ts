@@ -41,8 +41,8 @@ export interface InspectAnswer {
 }
 
 /**
- * Opens images, wheels, libraries and folders, reads which CPU, GPU and driver the code of their files needs, and compares that with
- * the expectations.
+ * Opens images, wheels, libraries and folders. Reads the CPU, GPU and driver that the code in the files needs, and compares these needs
+ * with the expectations.
  *
  * Throws `EXPECT_INVALID`, `FILE_EXISTS` for a file that is not such a report, `IMAGE_NOT_FOUND`, `IMAGE_INVALID`, `FILE_NOT_FOUND`, and
  * errors of engine and registry.

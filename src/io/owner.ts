@@ -1,4 +1,4 @@
-/** Names temporary files after the process that makes them, so that a later process can remove the files of a killed process. */
+/** Names a temporary file after its process. A later process can remove the files of a killed process. */
 
 import { createHash, randomBytes } from "node:crypto";
 import { hostname } from "node:os";

@@ -63,9 +63,6 @@ export interface ServeEvent {
 
 export type ServeLine = Readonly<Record<string, unknown>>;
 
-/** The mirror listens once it knows its host, or after so long. */
-const firstProbeMs = 3000;
-
 export interface ServedMirror {
   /** `127.0.0.1:5047`, with the real port. */
   readonly address: string;
@@ -102,6 +99,9 @@ export async function serve(
 ): Promise<ServedMirror | ServeConfig> {
   return inWorld(options, given, (world) => serveIn(options, world));
 }
+
+/** The mirror listens once it knows its host, or after so long. */
+const firstProbeMs = 3000;
 
 async function serveIn(options: ServeOptions, world: World): Promise<ServedMirror | ServeConfig> {
   const { listen = "127.0.0.1:5047", printConfig } = options;

@@ -79,8 +79,7 @@ export interface CpuShare {
 }
 
 /**
- * Best first. Machine code for the device beats code for the device's family, which beats code for its major, which beats compilation at the
- * start. AMD: `specific` is the GPU's own target, `family` a generic one.
+ * Best first: machine code for the device, code for the device's family, code for the device's major, compilation at the start. AMD: `specific` is the GPU's own target, `family` a generic one.
  */
 export const codeKinds = [
   "specific",

@@ -21,7 +21,7 @@ import { checkFit } from "../../src/resolve/check-fit.ts";
 import { image } from "../resolve/support/locks.ts";
 import { compile, limit, type Machine, readMachines } from "./support/emulated-machines.ts";
 import { instructions, programFor } from "./support/instructions.ts";
-import { isLong } from "../support/long.ts";
+import { isLong, rounds } from "../support/long.ts";
 import { needs } from "../support/needs.ts";
 import { whyNoEmulator, whyNoGcc } from "../support/programs.ts";
 
@@ -113,8 +113,8 @@ describe("marches", needs(missing), () => {
       `${marches} programs on ${new Set(cases.map(({ machine }) => machine.model)).size} CPUs: ${yes} fit and ran, ${refused} do not fit and were refused, ${cases.length - yes - refused} do not fit and ran, as this emulator runs instructions that the CPU lacks; it refuses ${[...enforced].sort().join(" ")}`,
     );
     expect(marches).toBeGreaterThan(20);
-    expect(yes).toBeGreaterThan(isLong ? 200 : 50);
-    expect(refused).toBeGreaterThan(isLong ? 600 : 160);
+    expect(yes).toBeGreaterThan(rounds(50, 80));
+    expect(refused).toBeGreaterThan(rounds(160, 200));
     for (const feature of ["ssse3", "sse4_2", "popcnt", "avx", "avx2", "fma", "bmi2", "movbe", "avx512f"]) {
       expect(enforced, `the emulator enforces ${feature}`).toContain(feature);
     }

@@ -264,10 +264,10 @@ describe("x86-64", needs(whyNoX86), () => {
     console.info(
       `${programs.length} programs, ${dropped.length} of which the emulator runs: with ${off} features off that are not in them they ran, with one of ${without.length} off that is they ended; it refuses ${[...enforced].sort().join(" ")}`,
     );
-    expect(programs.length).toBeGreaterThan(25);
-    expect(dropped.length).toBeGreaterThan(10);
-    expect(off).toBeGreaterThan(20);
-    expect(without.length).toBeGreaterThan(40);
+    expect(programs.length).toBeGreaterThan(rounds(25, 40));
+    expect(dropped.length).toBeGreaterThan(rounds(10, 20));
+    expect(off).toBeGreaterThan(rounds(20, 80));
+    expect(without.length).toBeGreaterThan(rounds(40, 100));
   });
 });
 

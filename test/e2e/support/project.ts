@@ -13,7 +13,7 @@ export interface ProjectOptions {
   readonly registry: string;
   readonly name: string;
   readonly env: NodeJS.ProcessEnv;
-  /** By {@link imgmatchHere}, and not by the program. */
+  /** The project's commands run by {@link imgmatchHere}, not by the program. */
   readonly inProcess?: boolean;
 }
 
