@@ -108,7 +108,7 @@ test("refuses a tag that is not package.json's version, and a version that the c
   expect(existsSync(made)).toBe(false);
   writeFileSync(
     changelog,
-    `${text.replaceAll(`## [${version}]`, "## [before]")}\n## [${version}] - 2026-01-01\n\n- Notes.\n\n## [0.0.1]\n`,
+    `${text.replace(`## [${version}]`, `## [${version}]\n\n- Notes.\n\n## [before]`)}`,
   );
 });
 
