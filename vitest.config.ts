@@ -21,7 +21,7 @@ const longUnit = [
   "test/inspect/cpu/cpu-need.wild.test.ts",
   "test/inspect/nvidia/cubin.agrees.test.ts",
   "test/inspect/measured-requirement.helper-code.test.ts",
-  "test/lock/update-lock.test.ts",
+  "test/lock/store/update-lock.test.ts",
   "test/node/launch/served-devices.agrees.test.ts",
   "test/node/sh/fleet-script.fixtures.agrees.test.ts",
   "test/node/sh/fleet-script.long-answers.test.ts",

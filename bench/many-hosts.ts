@@ -1,7 +1,7 @@
 /** Compares one resolver for many hosts with a `resolveImage` for each, in one process. */
 
-import type { HostFacts } from "../src/host/facts.ts";
-import { unknownGpu, unknownHost } from "../src/host/no-facts.ts";
+import type { HostFacts } from "../src/facts/facts.ts";
+import { unknownGpu, unknownHost } from "../src/facts/no-facts.ts";
 import { findMarch } from "../src/hardware/cpu-marches.ts";
 import { parseLock } from "../src/lock/parse-lock.ts";
 import { resolveImage } from "../src/resolve/resolve-image.ts";

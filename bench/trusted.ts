@@ -2,7 +2,7 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { formatHostFacts } from "../src/host/format-facts.ts";
+import { formatHostFacts } from "../src/facts/format-facts.ts";
 import { whyNoRegistry, startRegistry } from "../test/e2e/support/registry.ts";
 import { createSigningKey, publishFleet } from "../test/e2e/support/signed-fleet.ts";
 import { cpuHost } from "../test/resolve/support/hosts.ts";

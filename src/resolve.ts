@@ -5,8 +5,8 @@
  */
 
 export { describeHardware } from "./hardware/describe-hardware.ts";
-export { parseHostFacts } from "./host/parse-facts.ts";
-export { readLock } from "./lock/lock-file.ts";
+export { parseHostFacts } from "./facts/parse-facts.ts";
+export { readLock } from "./lock/store/lock-file.ts";
 export { parseLock } from "./lock/parse-lock.ts";
 export { checkFit } from "./resolve/check-fit.ts";
 export { explainResolution } from "./resolve/explain.ts";
@@ -35,7 +35,7 @@ export type {
   HostProblem,
   MigInstance,
   NvidiaFacts,
-} from "./host/facts.ts";
+} from "./facts/facts.ts";
 export type {
   LocalEngine,
   Lock,
@@ -50,7 +50,7 @@ export type {
 } from "./lock/lock.ts";
 export type { Digest } from "./oci/digest.ts";
 export type { ImmutableReference } from "./oci/immutable-reference.ts";
-export type { StoredBlobs } from "./oci/registry/stored-blobs.ts";
+export type { StoredBlobs } from "./lock/lock.ts";
 export type { ProblemCode } from "./problem-codes.ts";
 export type { Axes, ExistingCell, FindCells } from "./resolve/find-cell.ts";
 export type { OrderStep, OrderedCandidate as Placed, SortKey } from "./resolve/order-steps.ts";

@@ -14,7 +14,7 @@ import { pull } from "../src/node/pull.ts";
 import { resolve } from "../src/node/resolve.ts";
 import { run } from "../src/node/run.ts";
 import { serve } from "../src/node/serve.ts";
-import { formatHostFacts } from "../src/host/format-facts.ts";
+import { formatHostFacts } from "../src/facts/format-facts.ts";
 import { formatLock } from "../src/lock/format-lock.ts";
 import { amdHost, mi300x } from "./resolve/support/hosts.ts";
 import { cuda, image, lockOf, requirement, rocm } from "./resolve/support/locks.ts";

@@ -36,13 +36,13 @@ const named: Readonly<Record<string, readonly (readonly [string, string])[]>> = 
   "lock/parse-requirement.ts": [
     ["rocm: ifGiven(shape(ofRocm)),", "rocm: ifGiven(shape(ofRocm)), oneapi: ifGiven(shape(ofRocm)),"],
   ],
-  "host/parse-facts.ts": [
+  "facts/parse-facts.ts": [
     [
       "amd: ifPresent(optional(oneOf(",
       "intel: ifPresent(optional(oneOf(...containerGpus))), amd: ifPresent(optional(oneOf(",
     ],
   ],
-  "host/facts.ts": [["readonly amd: AmdFacts;", "readonly amd: AmdFacts; readonly intel: AmdFacts;"]],
+  "facts/facts.ts": [["readonly amd: AmdFacts;", "readonly amd: AmdFacts; readonly intel: AmdFacts;"]],
   "resolve/host-view.ts": [["readonly amd: AmdView;", "readonly amd: AmdView; readonly intel: AmdView;"]],
 };
 

@@ -1,6 +1,6 @@
 /** Judges the packages of the corpus as `imgmatch check` judges an image of these files, and compares with the oracle. */
 
-import type { HostFacts } from "../../src/host/facts.ts";
+import type { HostFacts } from "../../src/facts/facts.ts";
 import { needsBesideGpu } from "../../src/inspect/adopt/adopted-image.ts";
 import { openFromFolder } from "../../src/inspect/image/from-folder.ts";
 import { noCache } from "../../src/inspect/image/layer-cache.ts";

@@ -9,7 +9,7 @@ import type { CompatPath } from "../inspect/loader/compat-path.ts";
 import type { Style } from "./report/style.ts";
 import { sum } from "../io/collections.ts";
 import { count, formatTable, type TableShape } from "../io/table.ts";
-import { type GpuVendor, gpuVendors } from "../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../hardware/gpu-vendors.ts";
 import { amdLines } from "./inspect-amd-lines.ts";
 import { nvidiaLines } from "./inspect-nvidia-lines.ts";
 

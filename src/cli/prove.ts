@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import { count, formatTable } from "../io/table.ts";
 import { formatResult } from "../host/nvidia/cuda-koffi.ts";
-import type { NvidiaFacts } from "../host/facts.ts";
+import type { NvidiaFacts } from "../facts/facts.ts";
 import type { ProvedVariant } from "../node/prove-variants.ts";
 import type { ProveAnswer, ProveOptions } from "../node/prove.ts";
 import type { CommandContext, Define } from "./command.ts";

@@ -7,8 +7,8 @@ import {
   releaseOf,
   sideKeys,
   sidesOf,
-  vendorNames,
 } from "../lock/requirement.ts";
+import { vendorNames } from "../hardware/gpu-vendors.ts";
 import { usageError } from "../errors.ts";
 import { marchPlatform } from "../hardware/cpu-marches.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";

@@ -1,7 +1,8 @@
 /** Lists the cells that a matrix could have, also with values of host classes, and ranks them for each class. */
 
-import type { HostFacts } from "../host/facts.ts";
-import { type GpuVendor, gpuVendors, needsGpus } from "../lock/requirement.ts";
+import type { HostFacts } from "../facts/facts.ts";
+import { needsGpus } from "../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../hardware/gpu-vendors.ts";
 import type { Cell, CellValues } from "../fleet/cells/cell.ts";
 import { combinations, computesBeside, isExcluded } from "../fleet/cells/expand.ts";
 import { makeCell } from "../fleet/cells/make-cell.ts";

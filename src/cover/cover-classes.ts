@@ -1,7 +1,7 @@
 /** Finds the image of each host class, how well the image fits, and the images without a host. */
 
-import { type GpuVendor, gpuVendors } from "../lock/requirement.ts";
-import type { HostFacts } from "../host/facts.ts";
+import { type GpuVendor, gpuVendors } from "../hardware/gpu-vendors.ts";
+import type { HostFacts } from "../facts/facts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { amdGpusOf } from "../resolve/amd-view.ts";
 import type { HostView } from "../resolve/host-view.ts";

@@ -1,6 +1,6 @@
 /** The whole answer of `imgmatch cover`: the fleet now and after changes, and violations of policies. */
 
-import type { NamedHost } from "../host/read-hosts.ts";
+import type { NamedHost } from "../facts/named-host.ts";
 import type { ResolveImageOptions } from "../resolve/resolve-options.ts";
 import { type CoverChange, compareCovers } from "./compare-covers.ts";
 import { type Cover, coverClasses } from "./cover-classes.ts";

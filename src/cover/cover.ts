@@ -8,7 +8,7 @@ import { lockPath } from "../lock/lock.ts";
 import type { ResolveImageOptions } from "../resolve/resolve-options.ts";
 import { inWorld, type Watching, type World } from "../io/world.ts";
 import { replaceOwnFile } from "../io/replace-own-file.ts";
-import { readLockIfPresent } from "../lock/lock-file.ts";
+import { readLockIfPresent } from "../lock/store/lock-file.ts";
 import { choiceOf, type QuestionOptions, readFleetQuestion } from "../node/question.ts";
 import { refuseTrustWithoutRegistry } from "../trust/asks-trust.ts";
 import { coverReport, type CoverQuestion, type CoverReport } from "./cover-report.ts";

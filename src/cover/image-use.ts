@@ -2,7 +2,7 @@
 
 import type { Lock } from "../lock/lock.ts";
 import { sortedEntries, sum } from "../io/collections.ts";
-import { hardwareAxes } from "../resolve/unasked.ts";
+import { hardwareAxes } from "../lock/lock.ts";
 import type { Ranking } from "../resolve/resolve-image.ts";
 import { compareKeys } from "../resolve/order-steps.ts";
 import type { Resolver } from "../resolve/resolver.ts";

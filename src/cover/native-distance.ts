@@ -2,11 +2,11 @@
 
 import { type March, marchesOn } from "../hardware/cpu-marches.ts";
 import { compareVersions, parseVersion, type VersionParts } from "../hardware/driver-version.ts";
-import type { HostFacts } from "../host/facts.ts";
+import type { HostFacts } from "../facts/facts.ts";
 import type { LockedImage } from "../lock/lock.ts";
 import { ignoresMarch, neededRequirement } from "../lock/needed-requirement.ts";
 import { featuresBuiltFor } from "../resolve/built-for.ts";
-import { normalizePlatform } from "../resolve/host-view.ts";
+import { normalizePlatform } from "../lock/lock.ts";
 import { compareCodeFits } from "../resolve/rules/nvidia/gpu-code.ts";
 import type { CodeFit, Fit, Tier } from "../resolve/verdict.ts";
 

@@ -1,7 +1,7 @@
 /** A host under another NVIDIA driver. */
 
 import { cudaOfDriver } from "../hardware/cuda-toolkits.ts";
-import type { HostFacts } from "../host/facts.ts";
+import type { HostFacts } from "../facts/facts.ts";
 import { viewHost } from "../resolve/host-view.ts";
 
 /**

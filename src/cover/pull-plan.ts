@@ -3,7 +3,7 @@
 import { usageError } from "../errors.ts";
 import { remember, sum } from "../io/collections.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
-import type { StoredBlobs } from "../oci/registry/stored-blobs.ts";
+import type { StoredBlobs } from "../lock/lock.ts";
 import type { CoveredClass } from "./cover-classes.ts";
 import type { HostClass } from "../resolve/host-classes.ts";
 

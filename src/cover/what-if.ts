@@ -2,8 +2,8 @@
 
 import { usageError } from "../errors.ts";
 import { parseDriverVersion } from "../hardware/driver-version.ts";
-import type { HostFacts } from "../host/facts.ts";
-import type { NamedHost } from "../host/read-hosts.ts";
+import type { HostFacts } from "../facts/facts.ts";
+import type { NamedHost } from "../facts/named-host.ts";
 import type { Lock } from "../lock/lock.ts";
 import { checkPins, parsePins, plainPins } from "../resolve/pins.ts";
 import { addedImages } from "./added-images.ts";

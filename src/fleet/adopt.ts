@@ -10,8 +10,8 @@ import type { Requirement } from "../lock/requirement.ts";
 import type { OpenOptions } from "../inspect/image/open-layers.ts";
 import { openOptions, type OpenChoice, type OpenEvent } from "../inspect/open-subject.ts";
 import { inWorld, type Watching, type World } from "../io/world.ts";
-import { readLockIfPresent } from "../lock/lock-file.ts";
-import { updateLock } from "../lock/update-lock.ts";
+import { readLockIfPresent } from "../lock/store/lock-file.ts";
+import { updateLock } from "../lock/store/update-lock.ts";
 import { digestOf } from "../oci/digest-of.ts";
 import { isIndexType } from "../oci/media-types.ts";
 import {

@@ -5,7 +5,7 @@ import type { ImageEffect } from "../inspect/audit/audit-image.ts";
 import { inWorld, type Watching, type World } from "../io/world.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
 import type { Lock } from "../lock/lock.ts";
-import { readLockIfPresent } from "../lock/lock-file.ts";
+import { readLockIfPresent } from "../lock/store/lock-file.ts";
 import {
   type AuditedCell,
   type AuditEvent,

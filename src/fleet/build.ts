@@ -2,7 +2,7 @@
 
 import { type Problem, throwProblems, usageError } from "../errors.ts";
 import { inWorld, note, type World } from "../io/world.ts";
-import { readLockIfPresent } from "../lock/lock-file.ts";
+import { readLockIfPresent } from "../lock/store/lock-file.ts";
 import { forPush, registryFor } from "../oci/registry/registry-access.ts";
 import { defaultEngine, requirePush } from "./engines/engine-choice.ts";
 import { engineTraits } from "./engines/engine-traits.ts";

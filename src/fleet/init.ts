@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { usageError } from "../errors.ts";
-import type { HostFacts } from "../host/facts.ts";
+import type { HostFacts } from "../facts/facts.ts";
 import { nodeHostIo } from "../host/node-host-io.ts";
 import { probeHost } from "../host/probe-host.ts";
 import { readHostFiles } from "../host/read-host-files.ts";

@@ -3,12 +3,12 @@
 import { dirname } from "node:path";
 import { usageError } from "../errors.ts";
 import { type ManyHosts, readManyHosts } from "../host/read-host-files.ts";
-import type { NamedHost } from "../host/read-hosts.ts";
+import type { NamedHost } from "../facts/named-host.ts";
 import { readTextFile } from "../io/files.ts";
 import { inputLimits } from "../io/limits.ts";
 import { inWorld, note, type Watching, type World } from "../io/world.ts";
-import { fetchFleet, fetchLock } from "../lock/fetch-lock.ts";
-import { readLock } from "../lock/lock-file.ts";
+import { fetchFleet, fetchLock } from "../lock/store/fetch-lock.ts";
+import { readLock } from "../lock/store/lock-file.ts";
 import { type Lock, lockPath } from "../lock/lock.ts";
 import { formatRepository, type ImageReference, parseImageReference, withTag } from "../oci/reference.ts";
 import { forPush, type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";

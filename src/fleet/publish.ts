@@ -3,7 +3,7 @@
 import { throwProblems } from "../errors.ts";
 import { inWorld, type World } from "../io/world.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
-import { readLockIfPresent } from "../lock/lock-file.ts";
+import { readLockIfPresent } from "../lock/store/lock-file.ts";
 import { forPush, registryFor } from "../oci/registry/registry-access.ts";
 import { fleetAt, lockFileOf } from "./open/fleet-choice.ts";
 import { recallBuilt } from "./open/prepare-build.ts";

@@ -5,7 +5,7 @@ import { inWorld, type Watching, type World } from "../io/world.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
 import { repositoriesOf } from "../lock/image-repository.ts";
 import { type Lock, lockPath } from "../lock/lock.ts";
-import { readLock } from "../lock/lock-file.ts";
+import { readLock } from "../lock/store/lock-file.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
 import { type ProvenanceVerification, verifyProvenance } from "../trust/provenance/verify-provenance.ts";

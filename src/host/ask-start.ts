@@ -1,13 +1,13 @@
 /** Asks this machine's drivers to start, each in a process that may crash or hang. What a driver says of itself beats what tables say. */
 
 import { type ImgmatchError, usageError } from "../errors.ts";
-import { type GpuVendor, gpuVendors } from "../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../hardware/gpu-vendors.ts";
 import { answerWithin, startLineProgram } from "../io/line-program.ts";
 import { late } from "../io/within.ts";
 import type { World } from "../io/world.ts";
 import { hipStart } from "./amd/hip-start.ts";
-import type { HostFacts } from "./facts.ts";
-import { sideOfFacts } from "./gpu-side.ts";
+import type { HostFacts } from "../facts/facts.ts";
+import { sideOfFacts } from "../facts/sides.ts";
 import type { HostIo } from "./host-io.ts";
 import { openLibrary } from "./native-library.ts";
 import { cudaStart } from "./nvidia/cuda-start.ts";

@@ -11,11 +11,11 @@ import {
   machineTypes,
 } from "../hardware/machine-types.ts";
 import { didYouMean, suggest } from "../io/suggest.ts";
-import { byVendor, type GpuVendor, gpuVendors } from "../lock/requirement.ts";
+import { byVendor, type GpuVendor, gpuVendors } from "../hardware/gpu-vendors.ts";
 import { readCpu } from "./cpu/cpu-facts.ts";
-import type { CpuFacts, HostFacts, VendorFacts } from "./facts.ts";
-import type { NamedHost } from "./read-hosts.ts";
-import { unknownAmdGpu, unknownGpu, unknownHost, unknownNvidia } from "./no-facts.ts";
+import type { CpuFacts, HostFacts, VendorFacts } from "../facts/facts.ts";
+import type { NamedHost } from "../facts/named-host.ts";
+import { unknownAmdGpu, unknownGpu, unknownHost, unknownNvidia } from "../facts/no-facts.ts";
 
 /**
  * Makes one host for each machine type of the catalogs, and for each named type. The host bears the type's name. The CPU features were

@@ -2,12 +2,12 @@
 
 import { usageError } from "../errors.ts";
 import { cudaOfDriver } from "../hardware/cuda-toolkits.ts";
-import { factGrammar } from "./fact-grammar.ts";
-import { byVendor, type GpuVendor, gpuVendors, vendorNames } from "../lock/requirement.ts";
-import { type HostFacts, type HostProblem, openGpuFacts, type VendorFacts } from "./facts.ts";
-import { sideOfFacts } from "./gpu-side.ts";
-import type { NamedHost } from "./read-hosts.ts";
-import { unknownNvidia } from "./no-facts.ts";
+import { factGrammar } from "../facts/fact-grammar.ts";
+import { byVendor, type GpuVendor, gpuVendors, vendorNames } from "../hardware/gpu-vendors.ts";
+import { type HostFacts, type HostProblem, openGpuFacts, type VendorFacts } from "../facts/facts.ts";
+import { sideOfFacts } from "../facts/sides.ts";
+import type { NamedHost } from "../facts/named-host.ts";
+import { unknownNvidia } from "../facts/no-facts.ts";
 
 /** Facts for hosts whose own facts leave them open. */
 export interface ToldOfHost {

@@ -1,8 +1,8 @@
 /** Finds the way of containers to the GPUs of this host: a CDI specification, the vendor's runtime (legacy hook), or none. */
 
-import type { GpuVendor } from "../lock/requirement.ts";
+import type { GpuVendor } from "../hardware/gpu-vendors.ts";
 import { fieldsOf, parseJson } from "../io/json.ts";
-import type { ContainerGpus } from "./facts.ts";
+import type { ContainerGpus } from "../facts/facts.ts";
 import { type HostIo, textOf } from "./host-io.ts";
 
 export const cdiFolders = ["/etc/cdi", "/var/run/cdi", "/run/cdi"] as const;

@@ -1,7 +1,7 @@
 /** Reads lists of GPUs, as `--gpus` and the environment's variables name them. Each vendor finds an entry its own way. */
 
 import { ImgmatchError } from "../errors.ts";
-import type { GpuFacts, HostProblem } from "./facts.ts";
+import type { GpuFacts, HostProblem } from "../facts/facts.ts";
 
 /** The GPUs that an option or a variable leaves visible. */
 export interface Narrowing<Gpu = GpuFacts> {

@@ -1,7 +1,7 @@
 /** A vendor's side of a machine: its facts, and the way of containers to its GPUs. */
 
-import type { GpuVendor } from "../lock/requirement.ts";
-import type { FactsPart, HostFacts, VendorFacts } from "./facts.ts";
+import type { GpuVendor } from "../hardware/gpu-vendors.ts";
+import type { FactsPart, HostFacts, VendorFacts } from "../facts/facts.ts";
 import type { PciGpu } from "./pci.ts";
 
 export interface SideReading<Vendor extends GpuVendor = GpuVendor>
@@ -21,13 +21,3 @@ export interface SideQuestion {
   /** The facts are those of a node, and not of this process. */
   readonly ofNode: boolean;
 }
-
-/** A vendor's part of facts: null without device and driver, undefined when unknown. */
-export function sideOfFacts<Vendor extends GpuVendor>(vendor: Vendor, facts: Pick<HostFacts, GpuVendor>) {
-  return facts[vendor] as VendorFacts[Vendor] | null | undefined;
-}
-
-/** A line about facts for people: its label, and its text. */
-export type FactsRow = readonly [label: string, text: string];
-
-export const unknown = "unknown";

@@ -1,11 +1,11 @@
 /** Reads partial facts of macOS, Windows and other systems from `systeminformation`. */
 
 import { cpuLevel } from "../hardware/cpu-levels.ts";
-import { kernelNumber } from "./fact-grammar.ts";
-import type { HostFacts } from "./facts.ts";
+import { kernelNumber } from "../facts/fact-grammar.ts";
+import type { HostFacts } from "../facts/facts.ts";
 import type { HostIo } from "./host-io.ts";
-import { unreadable } from "./host-problems.ts";
-import { knownSources, unknownHost } from "./no-facts.ts";
+import { unreadable } from "../facts/host-problems.ts";
+import { knownSources, unknownHost } from "../facts/no-facts.ts";
 import { foreignNvidia } from "./nvidia/foreign-nvidia.ts";
 
 const systems: Readonly<Record<string, string>> = { win32: "windows", sunos: "solaris" };

@@ -1,7 +1,8 @@
 /** Finds the GPUs of the vendors in `/sys/bus/pci/devices`, with any driver or none. */
 
+import { pciPath } from "../facts/facts.ts";
 import { compareText } from "../io/collections.ts";
-import type { GpuVendor } from "../lock/requirement.ts";
+import type { GpuVendor } from "../hardware/gpu-vendors.ts";
 import { type HostIo, textOf } from "./host-io.ts";
 
 export interface PciGpu {
@@ -12,8 +13,6 @@ export interface PciGpu {
   /** Name of the kernel driver that holds the device (`nvidia`, `amdgpu`, `vfio-pci`), null when none does. */
   readonly driver: string | null;
 }
-
-export const pciPath = "/sys/bus/pci/devices";
 
 /**
  * PCI ids of the vendors, and the classes of their GPUs: VGA (0x0300) and 3D controllers (0x0302), not NVSwitch (0x0680), audio (0x0403) or

@@ -1,13 +1,13 @@
 /** Probes a machine: CPU, drivers, GPUs and container runtime. */
 
-import { type GpuVendor, gpuVendors } from "../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../hardware/gpu-vendors.ts";
 import { readAmdSide } from "./amd/amd-side.ts";
 import { readCpu } from "./cpu/cpu-facts.ts";
-import { kernelNumber, withinGrammar } from "./fact-grammar.ts";
-import { factsSchemaVersion, type HostFacts } from "./facts.ts";
+import { kernelNumber, withinGrammar } from "../facts/fact-grammar.ts";
+import { factsSchemaVersion, type HostFacts } from "../facts/facts.ts";
 import type { SideQuestion, SideReading } from "./gpu-side.ts";
 import { type HostIo, textOf } from "./host-io.ts";
-import { withBrokenStates } from "./nvidia/broken-states.ts";
+import { withBrokenStates } from "../facts/broken-states.ts";
 import { readNvidiaSide } from "./nvidia/nvidia-side.ts";
 import { pciVendors, readPciGpus } from "./pci.ts";
 

@@ -5,10 +5,10 @@ import { readTextFile } from "../io/files.ts";
 import { inputLimits } from "../io/limits.ts";
 import { inWorld, type Watching, type World } from "../io/world.ts";
 import type { ToldOfHost } from "./complete-hosts.ts";
-import type { HostFacts } from "./facts.ts";
+import type { HostFacts } from "../facts/facts.ts";
 import { nodeHostIo } from "./node-host-io.ts";
 import { type ProbeOptions, probeHost } from "./probe-host.ts";
-import type { NamedHost } from "./read-hosts.ts";
+import type { NamedHost } from "../facts/named-host.ts";
 
 /** The host that a command is about. */
 export interface HostChoice extends ToldOfHost {

@@ -8,7 +8,8 @@ import { readTextFile } from "../io/files.ts";
 import { inputLimits } from "../io/limits.ts";
 import type { World } from "../io/world.ts";
 import { completeHosts, type ToldOfHost } from "./complete-hosts.ts";
-import { type NamedHost, readHosts } from "./read-hosts.ts";
+import { readHosts } from "./read-hosts.ts";
+import type { NamedHost } from "../facts/named-host.ts";
 
 /** Machine types beside the hosts of files, and facts that are added to all of them. */
 export interface MoreHosts extends ToldOfHost {

@@ -2,9 +2,9 @@
 
 import { isRecord, parseJson } from "../io/json.ts";
 import { inputLimits, requireSize } from "../io/limits.ts";
-import type { HostFacts } from "./facts.ts";
+import type { HostFacts } from "../facts/facts.ts";
 import { completeFacts } from "./nvidia/complete-gpus.ts";
-import { parseHostFacts } from "./parse-facts.ts";
+import { parseHostFacts } from "../facts/parse-facts.ts";
 
 /**
  * Reads host facts, a Kubernetes Node, a List with one Node, or a map of its labels. Throws `INPUT_TOO_LARGE`, `FACTS_SYNTAX` and `FACTS_SCHEMA`.

@@ -1,31 +1,17 @@
 /** Reads the facts of many hosts from one text, as ssh, Slurm, Ansible and kubectl gather them. */
 
+import type { NamedHost } from "../facts/named-host.ts";
 import { ImgmatchError, type Problem, throwProblems } from "../errors.ts";
 import { isRecord } from "../io/json.ts";
 import { splitJson } from "../io/json-values.ts";
 import { inputLimits, requireSize } from "../io/limits.ts";
-import { plainText } from "./fact-grammar.ts";
-import type { HostFacts } from "./facts.ts";
-import {
-  type Cluster,
-  type Labels,
-  ownLabels,
-  readCluster,
-  readKubernetesNodes,
-} from "./kubernetes/cluster-objects.ts";
+import { plainText } from "../facts/fact-grammar.ts";
+import type { HostFacts } from "../facts/facts.ts";
+import { type Cluster, ownLabels, readCluster, readKubernetesNodes } from "./kubernetes/cluster-objects.ts";
+import type { Labels } from "../facts/named-host.ts";
 import { factsOfNode } from "./kubernetes/node-facts.ts";
 import { completeFacts } from "./nvidia/complete-gpus.ts";
-import { checkHostFacts } from "./parse-facts.ts";
-
-export interface NamedHost {
-  /** For people: the name of the file, of the node, or of the place in the text, `nodes.jsonl:3`. */
-  readonly name: string;
-  readonly facts: HostFacts;
-  /** The digests of each image on the host, if the source is a Kubernetes node with a list of images. */
-  readonly images?: readonly (readonly string[])[];
-  /** imgmatch's labels of a Kubernetes node, without their prefix. */
-  readonly labels?: Labels;
-}
+import { checkHostFacts } from "../facts/parse-facts.ts";
 
 /** More than a person corrects before the next try. */
 const mostProblems = 50;

@@ -1,7 +1,7 @@
 /** The start of a vendor's runtime: what a driver says when it is asked, and a table for each vendor. */
 
 import type { World } from "../io/world.ts";
-import type { HostFacts, HostProblem } from "./facts.ts";
+import type { HostFacts, HostProblem } from "../facts/facts.ts";
 import type { HostIo } from "./host-io.ts";
 
 /** The first answer that is no success, or the number of devices. */

@@ -11,7 +11,7 @@ import { isElf } from "./elf/elf.ts";
 import { isContainer } from "./nvidia/fatbin.ts";
 import type { GpuCode } from "./nvidia/gpu-inspection.ts";
 import { readPtxEntry } from "./nvidia/ptx-versions.ts";
-import { type GpuVendor, gpuVendors } from "../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../hardware/gpu-vendors.ts";
 
 export interface FileInspection {
   /** Bytes. */

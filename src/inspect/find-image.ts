@@ -2,7 +2,7 @@
 
 import { ImgmatchError } from "../errors.ts";
 import { isRecord } from "../io/json.ts";
-import { formatOf } from "../lock/read-fleet-index.ts";
+import { formatOf } from "../lock/store/read-fleet-index.ts";
 import {
   formatImageReference,
   type ImageReference,

@@ -1,6 +1,6 @@
 /** Opens one file: the CPUs and GPUs that the code is for, and the parts that could not be read. */
 
-import { type GpuVendor, gpuVendors } from "../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../hardware/gpu-vendors.ts";
 import { amdCodeSearch } from "./amd/find-amd-code.ts";
 import { compilerRelease } from "./amd/rocm-release.ts";
 import type { ByteSource } from "./byte-source.ts";

@@ -1,6 +1,6 @@
 /** The GPU code of files, by vendor: its libraries, its targets, and the code whose targets are unknown. */
 
-import type { GpuVendor } from "../lock/requirement.ts";
+import type { GpuVendor } from "../hardware/gpu-vendors.ts";
 import { amdLibraries, amdOf, amdTargets } from "./amd/amd-libraries.ts";
 import type { InspectedFile } from "./file-inspection.ts";
 import { isNvidiaLibrary } from "./nvidia/driver-files.ts";

@@ -33,9 +33,12 @@ export function readJson(source: string): JsonReading {
   }
 }
 
+// As `Buffer` reads it: a mark of the byte order is a character, and so no JSON.
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+
 /** The value, or undefined if the bytes are not JSON or nested too deep. */
 export function parseJson(bytes: Uint8Array | string): unknown {
-  const reading = readJson(typeof bytes === "string" ? bytes : Buffer.from(bytes).toString("utf8"));
+  const reading = readJson(typeof bytes === "string" ? bytes : utf8.decode(bytes));
   return reading.ok ? reading.value : undefined;
 }
 

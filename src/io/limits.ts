@@ -110,7 +110,7 @@ export function inputTooLarge(
 export function requireSize(text: string, limit: InputLimit, at: Place): void {
   // A UTF-16 unit has at most three bytes, so most texts need not be counted.
   if (text.length * 3 <= limit.bytes) return;
-  const size = Buffer.byteLength(text);
+  const size = new TextEncoder().encode(text).byteLength;
   if (size > limit.bytes) throw inputTooLarge(limit, size, at);
 }
 

@@ -4,7 +4,7 @@ import { isRecord, parseJson, text } from "../io/json.ts";
 import type { Measured, Requirement } from "./requirement.ts";
 import { declaredRequirement, measuredOf, neededRequirement } from "./needed-requirement.ts";
 import { canonical } from "../io/canonical-json.ts";
-import type { ManifestDescriptor } from "../oci/registry/client.ts";
+import type { ManifestDescriptor } from "../oci/descriptor.ts";
 import type { IndexEntry } from "./fleet-index.ts";
 
 export const entryAnnotations = {

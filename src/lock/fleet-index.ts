@@ -8,7 +8,7 @@ import { measuredOf, neededRequirement } from "./needed-requirement.ts";
 import { choosingFields } from "./parse-lock.ts";
 import { canonical } from "../io/canonical-json.ts";
 import type { Digest } from "../oci/digest.ts";
-import type { ManifestDescriptor } from "../oci/registry/client.ts";
+import type { ManifestDescriptor } from "../oci/descriptor.ts";
 
 /**
  * The only format that is read. The index shows engines one image for each platform, and an annotation has every image's true platform:
@@ -64,6 +64,16 @@ export interface FleetIndex {
   readonly plainPull?: "least" | undefined;
   /** By cell. */
   readonly entries: ReadonlyMap<string, IndexEntry>;
+}
+
+/** The image that a plain pull of the version gets on one platform. */
+export interface ShownImage {
+  /** As runtimes see it: `linux/amd64`, or `linux/amd64/v3` for a runtime that knows its CPU's level. */
+  readonly platform: string;
+  /** null if runtimes see none: every image of the platform needs a GPU, or some machine cannot start the least demanding one. */
+  readonly cell: string | null;
+  /** The least demanding one, if some machine cannot start it. */
+  readonly withheld?: string;
 }
 
 /** Compares two entries without their descriptors, which follow from the digest. */

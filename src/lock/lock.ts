@@ -1,6 +1,5 @@
 /** The lock: what was built. `images/imgmatch.lock.json` is the truth; a tag is only a hint. */
 
-import type { StoredBlobs } from "../oci/registry/stored-blobs.ts";
 import type { Measured, Requirement } from "./requirement.ts";
 import type { Digest } from "../oci/digest.ts";
 
@@ -163,4 +162,15 @@ export interface LockedBaseConfig {
   readonly onbuild: boolean;
   /** Names of its environment, sorted. */
   readonly env: readonly string[];
+}
+
+/** Bytes of an image's configuration and layers, by the first 16 hexadecimal digits of their digests. */
+export type StoredBlobs = Readonly<Record<string, number>>;
+
+/** The axes that a host decides. All others are free. */
+export const hardwareAxes: ReadonlySet<string> = new Set(["accel", "cuda", "compute", "platform", "march"]);
+
+/** Some tools call `linux/arm64` `linux/arm64/v8`. Source: containerd's platforms.Normalize. */
+export function normalizePlatform(platform: string): string {
+  return platform.endsWith("/arm64/v8") || platform.endsWith("/amd64/v1") ? platform.slice(0, -3) : platform;
 }

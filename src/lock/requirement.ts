@@ -1,5 +1,7 @@
 /** The requirement of an image. A matrix declares the requirement; labels, lock and index carry it; the rules judge it. */
 
+import { type GpuVendor, gpuVendors } from "../hardware/gpu-vendors.ts";
+
 /** The needs of an image from a host. */
 export interface Requirement {
   readonly cpu: CpuRequirement;
@@ -43,18 +45,6 @@ export interface RocmRequirement extends Alternative<RocmRequirement> {
   readonly release: string;
   /** Code in the image: target ids as `gfx942` and `gfx90a:sramecc+:xnack-`, generic targets as `gfx11-generic`, SPIR-V as `amdgcnspirv`. */
   readonly code: readonly string[];
-}
-
-/** Best first: on a host with cards of both, an image for the first vendor wins. */
-export const gpuVendors = ["nvidia", "amd"] as const;
-export type GpuVendor = (typeof gpuVendors)[number];
-
-/** The vendors' names for people. */
-export const vendorNames: Readonly<Record<GpuVendor, string>> = { nvidia: "NVIDIA", amd: "AMD" };
-
-/** A table of one row for each vendor. */
-export function byVendor<Row>(row: (vendor: GpuVendor) => Row): Readonly<Record<GpuVendor, Row>> {
-  return Object.fromEntries(gpuVendors.map((vendor) => [vendor, row(vendor)])) as Record<GpuVendor, Row>;
 }
 
 /** The key of each vendor's needs in a requirement. */

@@ -1,7 +1,7 @@
 /** Checks which of some subjects run on a host: images, wheels, libraries, folders. */
 
 import { usageError } from "../errors.ts";
-import type { HostFacts, HostProblem } from "../host/facts.ts";
+import type { HostFacts, HostProblem } from "../facts/facts.ts";
 import { type Libc, ownLibc } from "../host/own-libc.ts";
 import { type DriverQuestion, type HostChoice, otherHost, probeAsking } from "../host/probe.ts";
 import { decidingFile } from "../inspect/deciding-file.ts";
@@ -12,7 +12,7 @@ import { judgeSystem } from "../inspect/system-needs.ts";
 import { remember } from "../io/collections.ts";
 import { withUnprinted } from "../io/unprinted.ts";
 import { inWorld, note, type Watching, type World } from "../io/world.ts";
-import type { SignedBy } from "../lock/index-trust.ts";
+import type { SignedBy } from "../lock/store/index-trust.ts";
 import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
 import { problemLines } from "../resolve/answer-lines.ts";
 import { fixOfBuild } from "../resolve/build-cures.ts";

@@ -2,8 +2,8 @@
 
 import type { Problem } from "../errors.ts";
 import type { StartAnswer } from "../host/ask-start.ts";
-import type { HostFacts, VendorFacts } from "../host/facts.ts";
-import { type GpuVendor, gpuVendors, vendorNames } from "../lock/requirement.ts";
+import type { HostFacts, VendorFacts } from "../facts/facts.ts";
+import { type GpuVendor, gpuVendors, vendorNames } from "../hardware/gpu-vendors.ts";
 
 /** `unknown` is neither a problem nor its absence. */
 export type FindingState = "ok" | "problem" | "unknown";

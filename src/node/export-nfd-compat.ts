@@ -11,14 +11,15 @@
 import { selectImages } from "../fleet/cells/select.ts";
 import { type FleetChoice, lockFileOf } from "../fleet/open/fleet-choice.ts";
 import { parseVersion } from "../hardware/driver-version.ts";
-import { type GpuVendor, needsGpus, vendorsOf } from "../lock/requirement.ts";
+import { needsGpus, vendorsOf } from "../lock/requirement.ts";
+import type { GpuVendor } from "../hardware/gpu-vendors.ts";
 import { sortedEntries } from "../io/collections.ts";
 import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import { alternativesOf } from "../lock/alternatives.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
-import { readLock } from "../lock/lock-file.ts";
+import { readLock } from "../lock/store/lock-file.ts";
 import { neededRequirement } from "../lock/needed-requirement.ts";
-import { normalizePlatform } from "../resolve/host-view.ts";
+import { normalizePlatform } from "../lock/lock.ts";
 import { referenceOf } from "../resolve/resolve-image.ts";
 import { type ServedGpus, servedDevices } from "./launch/fleet/served-devices.ts";
 import {

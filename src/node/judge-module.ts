@@ -2,8 +2,8 @@
 
 import { parseGpuTarget, targetRunsOn } from "../hardware/gpu-target.ts";
 import type { CudaResult } from "../host/nvidia/cuda-koffi.ts";
-import type { GpuFacts, NvidiaFacts } from "../host/facts.ts";
-import { unknownHost } from "../host/no-facts.ts";
+import type { GpuFacts, NvidiaFacts } from "../facts/facts.ts";
+import { unknownHost } from "../facts/no-facts.ts";
 import { driverFiles } from "../inspect/nvidia/driver-files.ts";
 import { measureFloor } from "../inspect/nvidia/driver-floor.ts";
 import type { ModuleFacts } from "../inspect/nvidia/loadable-modules.ts";

@@ -1,7 +1,7 @@
 /** `imgmatch labels`: the labels that this node advertises to a scheduler, or the labels of many nodes, written from outside. */
 
 import { usageError } from "../errors.ts";
-import type { HostFacts } from "../host/facts.ts";
+import type { HostFacts } from "../facts/facts.ts";
 import { probeNode } from "../host/probe.ts";
 import { withUnprinted } from "../io/unprinted.ts";
 import { inWorld, note, type Watching, type World } from "../io/world.ts";

@@ -3,7 +3,7 @@
 import { usageError } from "../errors.ts";
 import { otherHost } from "../host/probe.ts";
 import { type MoreHosts, readHostFiles } from "../host/read-host-files.ts";
-import type { NamedHost } from "../host/read-hosts.ts";
+import type { NamedHost } from "../facts/named-host.ts";
 import { note, type World } from "../io/world.ts";
 import { problemLines, unaskedLines } from "../resolve/answer-lines.ts";
 import { type HostResolution, resolveHosts } from "../resolve/resolver.ts";

@@ -4,7 +4,7 @@ import { closeSync, fstatSync, openSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { faultOf, ImgmatchError } from "../errors.ts";
 import { neverNeededFeatures, x86Baseline } from "../hardware/cpu-features.ts";
-import type { CpuFacts } from "../host/facts.ts";
+import type { CpuFacts } from "../facts/facts.ts";
 import { openLibrary } from "../host/native-library.ts";
 import { fileSource } from "../inspect/byte-source.ts";
 import { answerWithin, startLineProgram } from "../io/line-program.ts";

@@ -3,7 +3,7 @@
 import { resolve } from "node:path";
 import { askDriver } from "../host/nvidia/ask-driver.ts";
 import type { CudaResult } from "../host/nvidia/cuda-koffi.ts";
-import type { CpuFacts, NvidiaFacts } from "../host/facts.ts";
+import type { CpuFacts, NvidiaFacts } from "../facts/facts.ts";
 import { probe } from "../host/probe.ts";
 import {
   carriedModules,

@@ -4,7 +4,7 @@ import { ImgmatchError, usageError } from "../errors.ts";
 import type { HostChoice } from "../host/probe.ts";
 import { type EndedProgram, runProgram } from "../io/run-program.ts";
 import { inWorld, note, type Watching, type World } from "../io/world.ts";
-import type { SignedBy } from "../lock/index-trust.ts";
+import type { SignedBy } from "../lock/store/index-trust.ts";
 import type { Lock } from "../lock/lock.ts";
 import { byDigest, type ImmutableReference } from "../oci/immutable-reference.ts";
 import {

@@ -1,10 +1,10 @@
 /** Reads the question that several commands ask the resolver: lock, host and options. */
 
 import { type ImgmatchError, usageError } from "../errors.ts";
-import type { HostFacts } from "../host/facts.ts";
+import type { HostFacts } from "../facts/facts.ts";
 import { type LocalEngine, lockPath, type Lock } from "../lock/lock.ts";
-import { readLock } from "../lock/lock-file.ts";
-import type { FetchedFleet, SignedBy } from "../lock/index-trust.ts";
+import { readLock } from "../lock/store/lock-file.ts";
+import type { FetchedFleet, SignedBy } from "../lock/store/index-trust.ts";
 import { unpushedEngines } from "../lock/adopted-lock.ts";
 import { leftOutLines, problemLines } from "../resolve/answer-lines.ts";
 import { noMatch } from "../resolve/nearest.ts";

@@ -5,7 +5,7 @@ import { answerOf, rankImages } from "../resolve/resolve-image.ts";
 import type { HostResolution } from "../resolve/resolver.ts";
 import { requireMatch, readQuestion, type QuestionOptions } from "./question.ts";
 import { inWorld, note, type Watching, type World } from "../io/world.ts";
-import type { SignedBy } from "../lock/index-trust.ts";
+import type { SignedBy } from "../lock/store/index-trust.ts";
 import type { ImmutableReference } from "../oci/immutable-reference.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";
 import type { Resolution } from "../resolve/verdict.ts";

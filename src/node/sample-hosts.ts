@@ -3,7 +3,8 @@
 import type { ComputeCapability } from "../hardware/compute-capability.ts";
 import { parseDriverVersion, parseVersion } from "../hardware/driver-version.ts";
 import type { GpuClass } from "../hardware/gpu-class.ts";
-import { byVendor, type CudaRequirement } from "../lock/requirement.ts";
+import type { CudaRequirement } from "../lock/requirement.ts";
+import { byVendor } from "../hardware/gpu-vendors.ts";
 import { compatAdds, type CompatView, type NvidiaView } from "../resolve/nvidia-view.ts";
 import type { HostView } from "../resolve/host-view.ts";
 import { checkGpuCode } from "../resolve/rules/nvidia/gpu-code.ts";

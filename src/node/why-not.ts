@@ -1,7 +1,7 @@
 /** `imgmatch why-not`: every reason against one image of a lock on a host. */
 
 import { inWorld, type Watching, type World } from "../io/world.ts";
-import type { SignedBy } from "../lock/index-trust.ts";
+import type { SignedBy } from "../lock/store/index-trust.ts";
 import { type WhyNot, whyNotImage } from "../resolve/why-not-image.ts";
 import { type QuestionOptions, readFleetQuestion, readQuestion } from "./question.ts";
 import { readNamedHosts, refuseSingle } from "./many-hosts.ts";

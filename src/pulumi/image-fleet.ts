@@ -12,8 +12,8 @@
  */
 
 import type { ComponentResourceOptions, Input, Output } from "@pulumi/pulumi";
-import type { HostFacts } from "../host/facts.ts";
-import { parseHostFacts } from "../host/parse-facts.ts";
+import type { HostFacts } from "../facts/facts.ts";
+import { parseHostFacts } from "../facts/parse-facts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { type ResolveImageOptions, resolveImage } from "../resolve/resolve-image.ts";
 import type { Resolution } from "../resolve/verdict.ts";
@@ -27,7 +27,7 @@ import { fleetType } from "./stack-view.ts";
 
 export { chooseLaunch } from "../node/launch/choose-launch.ts";
 export { launchTargets } from "../node/launch/launch-targets.ts";
-export type { HostFacts } from "../host/facts.ts";
+export type { HostFacts } from "../facts/facts.ts";
 export type { Lock, LockedImage } from "../lock/lock.ts";
 export type { LaunchChoice, LaunchChoiceOptions } from "../node/launch/choose-launch.ts";
 export type { FleetTarget, LaunchTarget, LocalTarget } from "../node/launch/target.ts";

@@ -13,7 +13,7 @@ import type { Plan } from "../fleet/plan/planned-cell.ts";
 import { readRevision } from "../io/git.ts";
 import { attempt } from "../io/attempt.ts";
 import { refuseAdoptedLock } from "../lock/adopted-lock.ts";
-import { readLockIfPresent } from "../lock/lock-file.ts";
+import { readLockIfPresent } from "../lock/store/lock-file.ts";
 import { lockPath, type LockPins } from "../lock/lock.ts";
 import { parseLock } from "../lock/parse-lock.ts";
 import { parseImageReference } from "../oci/reference.ts";

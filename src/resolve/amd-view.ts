@@ -1,8 +1,8 @@
 /** The AMD side of a host, read once into the values that the rules compare. */
 
 import { type DriverVersion, parseDriverVersion } from "../hardware/driver-version.ts";
-import type { AmdFacts, AmdGpuFacts, HostFacts } from "../host/facts.ts";
-import { pciPath } from "../host/pci.ts";
+import type { AmdFacts, AmdGpuFacts, HostFacts } from "../facts/facts.ts";
+import { pciPath } from "../facts/facts.ts";
 
 export interface AmdView {
   /** Version of AMD's own module; null for the kernel's, which has none, and without a driver. */

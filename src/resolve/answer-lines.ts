@@ -1,6 +1,6 @@
 /** Writes the lines beside an answer: without them a second best would be taken for the best. */
 
-import type { HostFacts } from "../host/facts.ts";
+import type { HostFacts } from "../facts/facts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { countsAlways, isBroken, vendorOfProblem } from "./host-view.ts";
 import { listSome } from "./misfit.ts";

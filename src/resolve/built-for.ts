@@ -9,7 +9,7 @@ import { findMarch, type March, marchesOn } from "../hardware/cpu-marches.ts";
 import type { LockedImage } from "../lock/lock.ts";
 import { neededRequirement, unusedFeatures } from "../lock/needed-requirement.ts";
 import { compareText, remember } from "../io/collections.ts";
-import { normalizePlatform } from "./host-view.ts";
+import { normalizePlatform } from "../lock/lock.ts";
 import { rule } from "./rules/rule.ts";
 import type { CpuShare } from "./verdict.ts";
 

@@ -1,9 +1,10 @@
 /** Judges one image on one host: asks the rules, in the order in which a person would. */
 
 import { noDigest } from "../oci/digest.ts";
-import type { HostFacts } from "../host/facts.ts";
+import type { HostFacts } from "../facts/facts.ts";
 import { alternativesOf } from "../lock/alternatives.ts";
-import { type GpuVendor, gpuVendors, sidesOf, vendorsOf } from "../lock/requirement.ts";
+import { sidesOf, vendorsOf } from "../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../hardware/gpu-vendors.ts";
 import { InternalError } from "../errors.ts";
 import { printable } from "../printable.ts";
 import { builtForRule } from "./built-for.ts";

@@ -3,8 +3,9 @@
 import { groupBy } from "../io/collections.ts";
 import { count } from "../io/table.ts";
 import { noDigest } from "../oci/digest.ts";
-import { type GpuVendor, needsGpus, type Requirement } from "../lock/requirement.ts";
-import type { HostFacts } from "../host/facts.ts";
+import { needsGpus, type Requirement } from "../lock/requirement.ts";
+import type { GpuVendor } from "../hardware/gpu-vendors.ts";
+import type { HostFacts } from "../facts/facts.ts";
 import type { LockedImage } from "../lock/lock.ts";
 import { chosenNames } from "../lock/alternatives.ts";
 import { neededRequirement } from "../lock/needed-requirement.ts";

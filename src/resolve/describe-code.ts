@@ -1,8 +1,8 @@
 /** Writes which GPU runs which code, in words. */
 
-import type { HostFacts } from "../host/facts.ts";
+import type { HostFacts } from "../facts/facts.ts";
 import { groupBy } from "../io/collections.ts";
-import { type GpuVendor, gpuVendors } from "../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../hardware/gpu-vendors.ts";
 import { judgedGpus } from "./host-view.ts";
 import type { CodeFit } from "./verdict.ts";
 

@@ -1,8 +1,9 @@
 /** Explains an answer: why the winner won, and what would make each other image fit. */
 
-import { type GpuVendor, gpuVendors, needsGpus, noGpus } from "../lock/requirement.ts";
-import type { HostFacts, HostProblem } from "../host/facts.ts";
-import { isLabelled } from "../host/host-problems.ts";
+import { needsGpus, noGpus } from "../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../hardware/gpu-vendors.ts";
+import type { HostFacts, HostProblem } from "../facts/facts.ts";
+import { isLabelled } from "../facts/host-problems.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { groupBy } from "../io/collections.ts";
 import { printable } from "../printable.ts";

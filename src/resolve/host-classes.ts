@@ -1,11 +1,12 @@
 /** Groups hosts into classes: hosts that no rule can tell apart get the same image for the same reasons. */
 
 import { allMarches } from "../hardware/cpu-marches.ts";
-import type { HostFacts } from "../host/facts.ts";
-import type { NamedHost } from "../host/read-hosts.ts";
+import type { HostFacts } from "../facts/facts.ts";
+import type { NamedHost } from "../facts/named-host.ts";
 import type { Lock } from "../lock/lock.ts";
 import { remember } from "../io/collections.ts";
-import { type GpuVendor, gpuVendors, needsOf, variantsOf } from "../lock/requirement.ts";
+import { needsOf, variantsOf } from "../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../hardware/gpu-vendors.ts";
 import {
   answerOfHost,
   type BySideOfHost,

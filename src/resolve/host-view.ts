@@ -1,10 +1,11 @@
 /** Reads host facts once into the values that the rules compare, so that no rule parses text. */
 
+import { normalizePlatform } from "../lock/lock.ts";
 import { parseVersion, type VersionParts } from "../hardware/driver-version.ts";
-import type { HostFacts, HostProblem, VendorFacts } from "../host/facts.ts";
-import { sideOfFacts } from "../host/gpu-side.ts";
+import type { HostFacts, HostProblem, VendorFacts } from "../facts/facts.ts";
+import { sideOfFacts } from "../facts/sides.ts";
 import { remember } from "../io/collections.ts";
-import { byVendor, type GpuVendor, gpuVendors } from "../lock/requirement.ts";
+import { byVendor, type GpuVendor, gpuVendors } from "../hardware/gpu-vendors.ts";
 import { amdGpusOf, type AmdView, unknownAmdFacts, viewAmd } from "./amd-view.ts";
 import { type NvidiaView, unknownNvidiaFacts, viewNvidia } from "./nvidia-view.ts";
 
@@ -150,9 +151,4 @@ export const countsAlways: Readonly<Record<GpuVendor, boolean>> = { nvidia: true
 /** The vendor of the GPUs that a problem is about. The codes of the first vendor bear no name. */
 export function vendorOfProblem({ code }: HostProblem): GpuVendor {
   return gpuVendors.find((vendor) => code.startsWith(`HOST_${vendor.toUpperCase()}_`)) ?? gpuVendors[0];
-}
-
-/** Some tools call `linux/arm64` `linux/arm64/v8`. Source: containerd's platforms.Normalize. */
-export function normalizePlatform(platform: string): string {
-  return platform.endsWith("/arm64/v8") || platform.endsWith("/amd64/v1") ? platform.slice(0, -3) : platform;
 }

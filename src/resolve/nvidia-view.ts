@@ -13,8 +13,8 @@ import {
   type VersionParts,
 } from "../hardware/driver-version.ts";
 import type { GpuClass } from "../hardware/gpu-class.ts";
-import type { DriverScale, GpuFacts, HostFacts, NvidiaFacts } from "../host/facts.ts";
-import { unknownNvidia } from "../host/no-facts.ts";
+import type { DriverScale, GpuFacts, HostFacts, NvidiaFacts } from "../facts/facts.ts";
+import { unknownNvidia } from "../facts/no-facts.ts";
 
 export interface NvidiaView {
   /** A driver drives the cards. */

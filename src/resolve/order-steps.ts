@@ -3,15 +3,8 @@
  * part and step by step, so that the order is total, however a lock reorders the steps.
  */
 
-import {
-  answerOfSide,
-  gpuVendors,
-  needsGpus,
-  releaseOf,
-  sidesOf,
-  vendorNames,
-  vendorsOf,
-} from "../lock/requirement.ts";
+import { answerOfSide, needsGpus, releaseOf, sidesOf, vendorsOf } from "../lock/requirement.ts";
+import { gpuVendors, vendorNames } from "../hardware/gpu-vendors.ts";
 import { parseVersion } from "../hardware/driver-version.ts";
 import type { LockedImage } from "../lock/lock.ts";
 import { ignoresMarch } from "../lock/needed-requirement.ts";

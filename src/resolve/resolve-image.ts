@@ -1,7 +1,7 @@
 /** Picks the image of a lock that fits a host best, and says why the others do not. */
 
 import { type ImgmatchError, InternalError, usageError } from "../errors.ts";
-import type { HostFacts } from "../host/facts.ts";
+import type { HostFacts } from "../facts/facts.ts";
 import { answerOfSide, type BySide, sidesOf } from "../lock/requirement.ts";
 import { repositoryOf } from "../lock/image-repository.ts";
 import { chosenNames, imageAs } from "../lock/alternatives.ts";

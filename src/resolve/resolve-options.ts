@@ -1,6 +1,7 @@
 /** A user's wishes about an answer, and their form for the rules. */
 
-import { type GpuVendor, gpuVendors, needsGpus, vendorsOf } from "../lock/requirement.ts";
+import { needsGpus, vendorsOf } from "../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../hardware/gpu-vendors.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { existingCells, type FindCells } from "./find-cell.ts";
 import type { OrderStep } from "./order-steps.ts";

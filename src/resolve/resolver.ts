@@ -1,6 +1,6 @@
 /** Resolves many hosts by one lock: each rule is asked once for all hosts and images that look the same to it. */
 
-import type { HostFacts } from "../host/facts.ts";
+import type { HostFacts } from "../facts/facts.ts";
 import type { Lock } from "../lock/lock.ts";
 import { remember } from "../io/collections.ts";
 import { type HostView, viewHost } from "./host-view.ts";

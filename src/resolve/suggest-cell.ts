@@ -2,7 +2,7 @@
 
 import { formatComputeCapability } from "../hardware/compute-capability.ts";
 import { marchPlatforms } from "../hardware/march-platforms.ts";
-import { gpuVendors } from "../lock/requirement.ts";
+import { gpuVendors } from "../hardware/gpu-vendors.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
 import type { Lock } from "../lock/lock.ts";
 import { answerOfHost, type BySideOfHost, type HostView } from "./host-view.ts";

@@ -1,15 +1,8 @@
 /** Finds the choices of an answer that nobody asked for, so that none is made in silence. */
 
-import {
-  answerOfSide,
-  type BySide,
-  type GpuVendor,
-  gpuVendors,
-  needsGpus,
-  noGpus,
-  sidesOf,
-  vendorsOf,
-} from "../lock/requirement.ts";
+import { hardwareAxes } from "../lock/lock.ts";
+import { answerOfSide, type BySide, needsGpus, noGpus, sidesOf, vendorsOf } from "../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../hardware/gpu-vendors.ts";
 import type { Lock } from "../lock/lock.ts";
 import { countsAlways, type HostView, usableGpus } from "./host-view.ts";
 import { nearestFirst } from "./nearest.ts";
@@ -140,9 +133,6 @@ function nearestOf(
   const fix = [...new Set(nearest.misfits.map((one) => one.fix))].join("; and ");
   return { cell: nearest.cell, code, message, fix };
 }
-
-/** The axes that a host decides. All others are free. */
-export const hardwareAxes: ReadonlySet<string> = new Set(["accel", "cuda", "compute", "platform", "march"]);
 
 /** Free axes of which several values fit. A pin, and a preference for the value that won, are words of somebody. */
 function findOpenAxes(

@@ -1,6 +1,6 @@
 /** Gives every reason against an image on a host, or the image's place among the images that fit. */
 
-import type { HostFacts } from "../host/facts.ts";
+import type { HostFacts } from "../facts/facts.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { describeMeasured } from "./describe-measured.ts";
 import { findMisfits } from "./check-fit.ts";

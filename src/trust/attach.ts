@@ -5,13 +5,8 @@ import { fieldsOf, isRecord, parseJson } from "../io/json.ts";
 import { digestOf } from "../oci/digest-of.ts";
 import { indexTypes, manifestTypes } from "../oci/media-types.ts";
 import { formatImageReference, type ImageReference, withDigest, withTag } from "../oci/reference.ts";
-import type {
-  BlobWriter,
-  Manifest,
-  Referrer,
-  ReferrersReader,
-  RegistryClient,
-} from "../oci/registry/client.ts";
+import type { BlobWriter, Referrer, ReferrersReader, RegistryClient } from "../oci/registry/client.ts";
+import type { Manifest } from "../oci/descriptor.ts";
 import { descriptorOf } from "../oci/registry/manifests.ts";
 import { parseReferrers, referrersTag } from "../oci/registry/referrers.ts";
 import { RegistryError } from "../oci/registry/registry-error.ts";

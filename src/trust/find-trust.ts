@@ -4,7 +4,7 @@ import { dirname, resolve } from "node:path";
 import { usageError } from "../errors.ts";
 import { checked, list } from "../io/checks.ts";
 import { registryLimits } from "../io/limits.ts";
-import type { FindTrust, IndexTrust, SignedBy } from "../lock/index-trust.ts";
+import type { FindTrust, IndexTrust, SignedBy } from "../lock/store/index-trust.ts";
 import type { Digest } from "../oci/digest.ts";
 import type { ImageReference } from "../oci/reference.ts";
 import { evidence as evidenceCheck } from "./evidence.ts";

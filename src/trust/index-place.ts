@@ -2,7 +2,7 @@
 
 import { ImgmatchError } from "../errors.ts";
 import { matchesGlob } from "../io/glob.ts";
-import type { IndexPlace } from "../lock/index-trust.ts";
+import type { IndexPlace } from "../lock/store/index-trust.ts";
 import { formatImageReference, type ImageReference } from "../oci/reference.ts";
 import type { TrustRule } from "./policy/policy.ts";
 

@@ -1,8 +1,8 @@
 /** Reads a fleet from its registry, under the demands of flags and policies. Loads the registry client. */
 
 import { parseImageReference } from "../oci/reference.ts";
-import { fetchFleet } from "../lock/fetch-lock.ts";
-import type { FetchedFleet } from "../lock/index-trust.ts";
+import { fetchFleet } from "../lock/store/fetch-lock.ts";
+import type { FetchedFleet } from "../lock/store/index-trust.ts";
 import { note, type World } from "../io/world.ts";
 import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
 import type { TrustDemands } from "./asks-trust.ts";

@@ -13,7 +13,7 @@ import { writeFailed } from "../io/system-error.ts";
 import { inputLimits } from "../io/limits.ts";
 import { requireOwn } from "../io/writable-by-others.ts";
 import { writeFileAtomic } from "../io/write-file.ts";
-import { fileNameOf } from "../lock/index-cache.ts";
+import { fileNameOf } from "../lock/store/index-cache.ts";
 import type { Lock } from "../lock/lock.ts";
 import { formatImageReference, type ImageReference } from "../oci/reference.ts";
 import { plainRegistry } from "../oci/registry/registry-endpoint.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { usageError } from "../errors.ts";
 import { isErrno, unreadable } from "../io/files.ts";
 import type { ImageReference } from "../oci/reference.ts";
-import type { FindTrust } from "../lock/index-trust.ts";
+import type { FindTrust } from "../lock/store/index-trust.ts";
 import type { TrustOptions } from "./find-trust.ts";
 import type { TrustPolicy } from "./policy/policy.ts";
 import { namesSigner, type TrustDemands } from "./asks-trust.ts";

@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { formatHostFacts } from "../../src/host/format-facts.ts";
+import { formatHostFacts } from "../../src/facts/format-facts.ts";
 import { makeContainer, makeEntry } from "../inspect/support/make-fatbin.ts";
 import { layoutFiles, makeImage, makeTar, savedFiles } from "../inspect/support/make-image.ts";
 import { makeZip } from "../inspect/support/make-zip.ts";

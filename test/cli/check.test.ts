@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { formatHostFacts } from "../../src/host/format-facts.ts";
+import { formatHostFacts } from "../../src/facts/format-facts.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { indexTypes, manifestTypes } from "../../src/oci/media-types.ts";
 import { startFaultServer } from "../oci/registry/support/fault-server.ts";
 import { manifestOf } from "../oci/registry/support/manifests.ts";
 import { formatLock } from "../../src/lock/format-lock.ts";
-import { formatFleetIndex } from "../../src/lock/format-fleet-index.ts";
+import { formatFleetIndex } from "../../src/lock/store/format-fleet-index.ts";
 import type { Lock, LockedImage } from "../../src/lock/lock.ts";
-import { shownImages } from "../../src/fleet/publish/shown-images.ts";
+import { shownImages } from "../../src/resolve/shown-images.ts";
 import { indexOf } from "../oci/registry/support/index-of-lock.ts";
 import { a100, cpuHost, gpuHost, levelV3 } from "../resolve/support/hosts.ts";
 import { cuda, image, lockOf, requirement } from "../resolve/support/locks.ts";

@@ -7,9 +7,9 @@ import { toDoOf } from "../../src/cover/page/class-status.ts";
 import { checkCover } from "../../src/cover/policies.ts";
 import { cpuDistanceFrom } from "../../src/cover/native-distance.ts";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";
-import type { HostFacts } from "../../src/host/facts.ts";
+import type { HostFacts } from "../../src/facts/facts.ts";
 import type { Lock } from "../../src/lock/lock.ts";
-import type { NamedHost } from "../../src/host/read-hosts.ts";
+import type { NamedHost } from "../../src/facts/named-host.ts";
 import { anyHost, anyLock } from "../properties/support/machines.ts";
 import { checkOptions, timeoutMs } from "../properties/support/runs.ts";
 import {

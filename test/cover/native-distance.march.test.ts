@@ -3,7 +3,7 @@ import { catalogHosts } from "../../src/host/catalog.ts";
 import { nativeMarch } from "../../src/cover/native-distance.ts";
 import { findMarch, marchNames, marchPlatform } from "../../src/hardware/cpu-marches.ts";
 import { machineCatalogs } from "../../src/hardware/machine-types.ts";
-import type { HostFacts } from "../../src/host/facts.ts";
+import type { HostFacts } from "../../src/facts/facts.ts";
 import { cpuHost } from "../resolve/support/hosts.ts";
 import { needs } from "../support/needs.ts";
 import { fixtureHosts, sampleHosts, whyNoSamples } from "./support/machines.ts";

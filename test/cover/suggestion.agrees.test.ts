@@ -8,7 +8,7 @@ import { plannedLock } from "../../src/cover/cover-fleet.ts";
 import { coverReport } from "../../src/cover/cover-report.ts";
 import type { Suggestion } from "../../src/cover/suggestion.ts";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";
-import type { HostFacts } from "../../src/host/facts.ts";
+import type { HostFacts } from "../../src/facts/facts.ts";
 import type { Lock, LockedImage } from "../../src/lock/lock.ts";
 import type { Cell } from "../../src/fleet/cells/cell.ts";
 import type { Matrix } from "../../src/fleet/matrix/matrix.ts";

@@ -6,7 +6,7 @@ import { policyNames } from "../../src/cover/policies.ts";
 import { coverReport } from "../../src/cover/cover-report.ts";
 import { changeFleet, changeHost, parseChanges } from "../../src/cover/what-if.ts";
 import { cudaOfDriver } from "../../src/hardware/cuda-toolkits.ts";
-import type { HostFacts } from "../../src/host/facts.ts";
+import type { HostFacts } from "../../src/facts/facts.ts";
 import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { anyHost, anyLock } from "../properties/support/machines.ts";

@@ -7,7 +7,7 @@ import { parse, stringify } from "yaml";
 import { problemCodes } from "../../src/problem-codes.ts";
 import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
 import { parseWorkspace } from "../../src/fleet/open/workspace.ts";
-import type { HostProblem } from "../../src/host/facts.ts";
+import type { HostProblem } from "../../src/facts/facts.ts";
 import { isBroken } from "../../src/resolve/host-view.ts";
 import { libcMismatch } from "../../src/inspect/system-needs.ts";
 import { efforts } from "../../src/resolve/verdict.ts";

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
-import { formatHostFacts } from "../../src/host/format-facts.ts";
+import { formatHostFacts } from "../../src/facts/format-facts.ts";
 import type { Digest } from "../../src/oci/digest.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference, withTag } from "../../src/oci/reference.ts";

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { parseFleetIndex, readFleetIndex } from "../../src/lock/read-fleet-index.ts";
+import { parseFleetIndex, readFleetIndex } from "../../src/lock/store/read-fleet-index.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { makeFolder } from "../support/folders.ts";

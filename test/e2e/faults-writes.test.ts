@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { parseLock } from "../../src/lock/parse-lock.ts";
-import { parseFleetIndex, readFleetIndex } from "../../src/lock/read-fleet-index.ts";
+import { parseFleetIndex, readFleetIndex } from "../../src/lock/store/read-fleet-index.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { makeFolder } from "../support/folders.ts";
 import { rounds } from "../support/long.ts";

@@ -15,7 +15,7 @@ import { parseLock } from "../../src/lock/parse-lock.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { indexTypes } from "../../src/oci/media-types.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
-import type { ManifestDescriptor } from "../../src/oci/registry/client.ts";
+import type { ManifestDescriptor } from "../../src/oci/descriptor.ts";
 import { createRegistryClient } from "../../src/oci/registry/create-client.ts";
 import { needs } from "../support/needs.ts";
 import { addBusybox, whyNoBusybox } from "./support/busybox.ts";

@@ -1,7 +1,7 @@
 /** Fleets whose GPUs are claimed (DRA): where the real scheduler places their pods, and with which devices, against resolve. */
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { AmdGpuFacts, GpuFacts, HostFacts } from "../../src/host/facts.ts";
+import type { AmdGpuFacts, GpuFacts, HostFacts } from "../../src/facts/facts.ts";
 import { readHosts } from "../../src/host/read-hosts.ts";
 import type { Lock } from "../../src/lock/lock.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";

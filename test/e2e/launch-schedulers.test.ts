@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import type { HostFacts } from "../../src/host/facts.ts";
+import type { HostFacts } from "../../src/facts/facts.ts";
 import { formatLock } from "../../src/lock/format-lock.ts";
 import { a100, cpuHost, gpuHost, levelV3 } from "../resolve/support/hosts.ts";
 import { cuda, image, lockOf, requirement } from "../resolve/support/locks.ts";

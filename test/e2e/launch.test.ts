@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import type { GpuFacts, HostFacts } from "../../src/host/facts.ts";
+import type { GpuFacts, HostFacts } from "../../src/facts/facts.ts";
 import { formatLock } from "../../src/lock/format-lock.ts";
 import type { CudaRequirement } from "../../src/lock/requirement.ts";
 import { a100, gpuHost } from "../resolve/support/hosts.ts";

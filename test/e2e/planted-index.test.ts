@@ -6,7 +6,7 @@ import { fieldsOf, parseJson } from "../../src/io/json.ts";
 import type { Digest } from "../../src/oci/digest.ts";
 import { indexTypes } from "../../src/oci/media-types.ts";
 import { parseImageReference, withTag } from "../../src/oci/reference.ts";
-import type { Manifest } from "../../src/oci/registry/client.ts";
+import type { Manifest } from "../../src/oci/descriptor.ts";
 import { findEvidence } from "../../src/trust/find-evidence.ts";
 import { signWithKey } from "../../src/trust/sign/make-signer.ts";
 import { signImages } from "../../src/trust/sign/sign-images.ts";

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, onTestFinished } from "vitest";
-import { formatHostFacts } from "../../src/host/format-facts.ts";
+import { formatHostFacts } from "../../src/facts/format-facts.ts";
 import type { Digest } from "../../src/oci/digest.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { formatLock } from "../../src/lock/format-lock.ts";

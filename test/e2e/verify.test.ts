@@ -9,7 +9,7 @@ import { networkInterfaces } from "node:os";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { formatLock } from "../../src/lock/format-lock.ts";
 import type { Lock } from "../../src/lock/lock.ts";
-import type { Manifest } from "../../src/oci/registry/client.ts";
+import type { Manifest } from "../../src/oci/descriptor.ts";
 import { createRegistryClient } from "../../src/oci/registry/create-client.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { createProject, lockFile, type Project } from "./support/project.ts";

@@ -19,7 +19,7 @@ import {
   type March,
 } from "../../src/hardware/cpu-marches.ts";
 import { readCpu } from "../../src/host/cpu/cpu-facts.ts";
-import type { HostFacts } from "../../src/host/facts.ts";
+import type { HostFacts } from "../../src/facts/facts.ts";
 import { auditImage, type ImageAudit } from "../../src/inspect/audit/audit-image.ts";
 import { openFromFolder } from "../../src/inspect/image/from-folder.ts";
 import { noCache } from "../../src/inspect/image/layer-cache.ts";

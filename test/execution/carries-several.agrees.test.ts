@@ -9,7 +9,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { HostFacts } from "../../src/host/facts.ts";
+import type { HostFacts } from "../../src/facts/facts.ts";
 import { adoptedImage } from "../../src/inspect/adopt/adopted-image.ts";
 import { openFromFolder } from "../../src/inspect/image/from-folder.ts";
 import { noCache } from "../../src/inspect/image/layer-cache.ts";

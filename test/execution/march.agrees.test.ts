@@ -16,7 +16,7 @@ import {
   marchFeatures,
   marchNames,
 } from "../../src/hardware/cpu-marches.ts";
-import type { HostFacts } from "../../src/host/facts.ts";
+import type { HostFacts } from "../../src/facts/facts.ts";
 import { checkFit } from "../../src/resolve/check-fit.ts";
 import { image } from "../resolve/support/locks.ts";
 import { compile, limit, type Machine, readMachines } from "./support/emulated-machines.ts";

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import type { GpuFacts, HostFacts } from "../../src/host/facts.ts";
-import { describeHostFacts, formatHostFacts } from "../../src/host/format-facts.ts";
-import { parseHostFacts } from "../../src/host/parse-facts.ts";
+import type { GpuFacts, HostFacts } from "../../src/facts/facts.ts";
+import { describeHostFacts, formatHostFacts } from "../../src/facts/format-facts.ts";
+import { parseHostFacts } from "../../src/facts/parse-facts.ts";
 import { probeHost } from "../../src/host/probe-host.ts";
 import { fixtureHostIo } from "../support/fixture-host-io.ts";
 import { machines } from "./machines.ts";

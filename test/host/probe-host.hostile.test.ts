@@ -5,9 +5,9 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../src/errors.ts";
-import { describeHostFacts, formatHostFacts } from "../../src/host/format-facts.ts";
+import { describeHostFacts, formatHostFacts } from "../../src/facts/format-facts.ts";
 import type { HostIo } from "../../src/host/host-io.ts";
-import { parseHostFacts } from "../../src/host/parse-facts.ts";
+import { parseHostFacts } from "../../src/facts/parse-facts.ts";
 import { probeHost } from "../../src/host/probe-host.ts";
 import { fixtureHostIo } from "../support/fixture-host-io.ts";
 

@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { formatHostFacts } from "../../src/host/format-facts.ts";
+import { formatHostFacts } from "../../src/facts/format-facts.ts";
 import type { HostIo } from "../../src/host/host-io.ts";
 import { nodeHostIo } from "../../src/host/node-host-io.ts";
-import { parseHostFacts } from "../../src/host/parse-facts.ts";
+import { parseHostFacts } from "../../src/facts/parse-facts.ts";
 import { probeHost } from "../../src/host/probe-host.ts";
 import { needs } from "../support/needs.ts";
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { HostFacts } from "../../src/host/facts.ts";
+import type { HostFacts } from "../../src/facts/facts.ts";
 import { readHost } from "../../src/host/read-host.ts";
 import { readHostFiles } from "../../src/host/read-host-files.ts";
 import { readHosts } from "../../src/host/read-hosts.ts";

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { hipStart } from "../../src/host/amd/hip-start.ts";
-import type { HostFacts, HostProblem } from "../../src/host/facts.ts";
+import type { HostFacts, HostProblem } from "../../src/facts/facts.ts";
 import type { HostIo } from "../../src/host/host-io.ts";
 import { cudaStart } from "../../src/host/nvidia/cuda-start.ts";
 import type { NvmlDevice } from "../../src/host/nvidia/nvml-reading.ts";

@@ -2,10 +2,10 @@
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { resolve as resolvePath } from "node:path";
-import type { HostFacts } from "../../src/host/facts.ts";
-import { describeHostFacts, formatHostFacts } from "../../src/host/format-facts.ts";
+import type { HostFacts } from "../../src/facts/facts.ts";
+import { describeHostFacts, formatHostFacts } from "../../src/facts/format-facts.ts";
 import type { CommandResult, HostIo } from "../../src/host/host-io.ts";
-import { parseHostFacts } from "../../src/host/parse-facts.ts";
+import { parseHostFacts } from "../../src/facts/parse-facts.ts";
 import { probeHost } from "../../src/host/probe-host.ts";
 import { readHost } from "../../src/host/read-host.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";

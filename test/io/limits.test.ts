@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { parseSecrets } from "../../src/fleet/engines/step-options.ts";
-import { parseHostFacts } from "../../src/host/parse-facts.ts";
+import { parseHostFacts } from "../../src/facts/parse-facts.ts";
 import { readHost } from "../../src/host/read-host.ts";
 import { inputLimits } from "../../src/io/limits.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";

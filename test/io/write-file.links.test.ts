@@ -22,7 +22,7 @@ import { ownedName } from "../../src/io/owner.ts";
 import { isTemporaryName, writeFileAtomic } from "../../src/io/write-file.ts";
 import { formatLock } from "../../src/lock/format-lock.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
-import { updateLock } from "../../src/lock/update-lock.ts";
+import { updateLock } from "../../src/lock/store/update-lock.ts";
 import { makeFolder } from "../support/folders.ts";
 
 const lock = parseLock(readFileSync("test/fixtures/locks/v2.json", "utf8"), "v2.json");

@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { systemProblem, writeFailed } from "../../src/io/system-error.ts";
 import { writeFileAtomic } from "../../src/io/write-file.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
-import { updateLock } from "../../src/lock/update-lock.ts";
+import { updateLock } from "../../src/lock/store/update-lock.ts";
 import { readFileSync } from "node:fs";
 import { makeFolder } from "../support/folders.ts";
 

@@ -1,17 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Manifest } from "../../src/oci/registry/client.ts";
+import type { Manifest } from "../../src/oci/descriptor.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { manifestTypes } from "../../src/oci/media-types.ts";
-import { formatFleetIndex } from "../../src/lock/format-fleet-index.ts";
+import { formatFleetIndex } from "../../src/lock/store/format-fleet-index.ts";
 import type { IndexedImage } from "../../src/lock/fleet-index.ts";
-import { parseFleetIndex } from "../../src/lock/read-fleet-index.ts";
+import { parseFleetIndex } from "../../src/lock/store/read-fleet-index.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { anyHost, anyLock } from "../properties/support/machines.ts";
 import { indexOf, readBack } from "../oci/registry/support/index-of-lock.ts";
 import { checkOptions, timeoutMs } from "../properties/support/runs.ts";
-import { shownImages } from "../../src/fleet/publish/shown-images.ts";
+import { shownImages } from "../../src/resolve/shown-images.ts";
 import { cuda, gpuImage, image, lockOf, requirement } from "../resolve/support/locks.ts";
 
 const reference = parseImageReference("registry.example.com/team/cv-tf:1.12.0");

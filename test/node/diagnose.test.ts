@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { HostFacts } from "../../src/host/facts.ts";
+import type { HostFacts } from "../../src/facts/facts.ts";
 import { diagnose, type EngineState, type Finding, type LoginState } from "../../src/node/diagnose.ts";
 import { a100, amdHost, cpuHost, gpuHost, mi300x } from "../resolve/support/hosts.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { HostFacts } from "../../src/host/facts.ts";
+import type { HostFacts } from "../../src/facts/facts.ts";
 import { labelFormats } from "../../src/node/launch/labels/label-formats.ts";
 import { nodeLabels } from "../../src/node/launch/labels/node-labels.ts";
 import { nfdCompatSpecs } from "../../src/node/export-nfd-compat.ts";

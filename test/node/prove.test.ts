@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { beforeAll, describe, expect, it } from "vitest";
-import { unknownGpu } from "../../src/host/no-facts.ts";
+import { unknownGpu } from "../../src/facts/no-facts.ts";
 import { askDriver } from "../../src/host/nvidia/ask-driver.ts";
 import { carriedModules } from "../../src/inspect/nvidia/loadable-modules.ts";
 import { agreement, judgeModule, loadedBy } from "../../src/node/judge-module.ts";

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import type { HostFacts } from "../../src/host/facts.ts";
+import type { HostFacts } from "../../src/facts/facts.ts";
 import { probeHost } from "../../src/host/probe-host.ts";
 import type { Lock } from "../../src/lock/lock.ts";
 import { runProgram } from "../../src/io/run-program.ts";

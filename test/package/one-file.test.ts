@@ -9,7 +9,7 @@ import { ed25519ph } from "@noble/curves/ed25519.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { formatImageReference, parseImageReference, withDigest } from "../../src/oci/reference.ts";
 import { publishIndex } from "../../src/fleet/publish/publish-index.ts";
-import { writeCachedIndex } from "../../src/lock/index-cache.ts";
+import { writeCachedIndex } from "../../src/lock/store/index-cache.ts";
 import { signWithIdentity } from "../../src/trust/sign/sign-with-identity.ts";
 import { createMemoryRegistry } from "../fleet/publish/support/memory-registry.ts";
 import { image } from "../resolve/support/locks.ts";

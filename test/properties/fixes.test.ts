@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { findMarch, marchFeatures } from "../../src/hardware/cpu-marches.ts";
 import { findArchitecture } from "../../src/hardware/gpu-architectures.ts";
 import { parseComputeCapability } from "../../src/hardware/compute-capability.ts";
-import type { HostFacts } from "../../src/host/facts.ts";
+import type { HostFacts } from "../../src/facts/facts.ts";
 import type { Lock, LockedImage } from "../../src/lock/lock.ts";
 import { existingCells } from "../../src/resolve/find-cell.ts";
 import { explainResolution } from "../../src/resolve/explain.ts";

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";
-import type { HostFacts } from "../../src/host/facts.ts";
+import type { HostFacts } from "../../src/facts/facts.ts";
 import type { Lock, LockedImage } from "../../src/lock/lock.ts";
 import { neededRequirement } from "../../src/lock/needed-requirement.ts";
 import { rankImages, resolveImage } from "../../src/resolve/resolve-image.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { HostFacts } from "../../src/host/facts.ts";
+import type { HostFacts } from "../../src/facts/facts.ts";
 import type { LockedImage } from "../../src/lock/lock.ts";
 import { viewHost } from "../../src/resolve/host-view.ts";
 import { findMisfits, checkFit } from "../../src/resolve/check-fit.ts";

@@ -6,7 +6,7 @@
  * ptxas of CUDA 13.0 answered; which CUDA version a driver offers is the column of the release notes.
  */
 
-import type { GpuFacts, HostFacts } from "../../src/host/facts.ts";
+import type { GpuFacts, HostFacts } from "../../src/facts/facts.ts";
 import type { Lock, LockedImage } from "../../src/lock/lock.ts";
 
 /** Machine code that each device runs, best first. Programming Guide, "Binary Compatibility", and nvlink -arch. */

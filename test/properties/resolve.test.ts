@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { HostFacts } from "../../src/host/facts.ts";
+import type { HostFacts } from "../../src/facts/facts.ts";
 import type { Lock } from "../../src/lock/lock.ts";
 import type { ResolveImageOptions } from "../../src/resolve/resolve-options.ts";
 import { checkFit } from "../../src/resolve/check-fit.ts";

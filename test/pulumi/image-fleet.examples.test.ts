@@ -5,7 +5,7 @@ import { appendFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, w
 import { join } from "node:path";
 import * as pulumi from "@pulumi/pulumi";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
-import { parseHostFacts } from "../../src/host/parse-facts.ts";
+import { parseHostFacts } from "../../src/facts/parse-facts.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { root } from "../docs/support/markdown.ts";
 import { type Inputs, isKnown, openProgram, type Program, settled, value } from "./support/program.ts";

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";
-import type { HostFacts } from "../../src/host/facts.ts";
+import type { HostFacts } from "../../src/facts/facts.ts";
 import type { LockedImage } from "../../src/lock/lock.ts";
 import type { CudaRequirement } from "../../src/lock/requirement.ts";
 import { explainResolution } from "../../src/resolve/explain.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { HostFacts } from "../../src/host/facts.ts";
+import type { HostFacts } from "../../src/facts/facts.ts";
 import type { Lock, LockedImage } from "../../src/lock/lock.ts";
 import { explainResolution } from "../../src/resolve/explain.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { parseDriverVersion } from "../../src/hardware/driver-version.ts";
-import type { GpuClass } from "../../src/host/facts.ts";
+import type { GpuClass } from "../../src/facts/facts.ts";
 import { brandOf } from "../../src/resolve/nvidia-view.ts";
 
 it.each<[string | null, GpuClass, string | null, string | null]>([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { HostFacts, HostProblem } from "../../src/host/facts.ts";
+import type { HostFacts, HostProblem } from "../../src/facts/facts.ts";
 import type { LockedImage } from "../../src/lock/lock.ts";
 import { problemLines, unaskedLines } from "../../src/resolve/answer-lines.ts";
 import { checkFit } from "../../src/resolve/check-fit.ts";

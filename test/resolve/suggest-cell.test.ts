@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { findMarch, marchFeatures } from "../../src/hardware/cpu-marches.ts";
 import { driverFloor, findToolkit } from "../../src/hardware/cuda-toolkits.ts";
-import { parseHostFacts } from "../../src/host/parse-facts.ts";
+import { parseHostFacts } from "../../src/facts/parse-facts.ts";
 import type { LockedImage } from "../../src/lock/lock.ts";
 import { viewHost } from "../../src/resolve/host-view.ts";
 import { askNow, checkFitBy } from "../../src/resolve/check-fit.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { HostFacts } from "../../src/host/facts.ts";
+import type { HostFacts } from "../../src/facts/facts.ts";
 import type { CudaRequirement } from "../../src/lock/requirement.ts";
 import { checkFit } from "../../src/resolve/check-fit.ts";
 import { gpu, gpuHost, h100, rtx4090, v100 } from "./support/hosts.ts";

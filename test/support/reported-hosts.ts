@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";
-import type { HostFacts } from "../../src/host/facts.ts";
+import type { HostFacts } from "../../src/facts/facts.ts";
 import type { NvmlReading } from "../../src/host/nvidia/nvml-reading.ts";
 import { probeHost } from "../../src/host/probe-host.ts";
 import { readHost } from "../../src/host/read-host.ts";

@@ -18,7 +18,7 @@ import type { Lock } from "../../src/lock/lock.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
 import { publishIndex } from "../../src/fleet/publish/publish-index.ts";
-import { type FetchOptions, fetchFleet } from "../../src/lock/fetch-lock.ts";
+import { type FetchOptions, fetchFleet } from "../../src/lock/store/fetch-lock.ts";
 import { type TrustOptions, trustBy } from "../../src/trust/find-trust.ts";
 import { parseTrustPolicy } from "../../src/trust/policy/parse-policy.ts";
 import { takeForward } from "../../src/trust/seen-indexes.ts";

@@ -1,7 +1,7 @@
 /** Reports the index, the channels and the signatures that `build`, `publish` and `promote` write. */
 
 import type { ChannelEvent, IndexEvent, PromotionEvent } from "../../fleet/publish/publication.ts";
-import type { ShownImage } from "../../lock/format-fleet-index.ts";
+import type { ShownImage } from "../../lock/fleet-index.ts";
 import { count } from "../../io/table.ts";
 import { printableReport } from "../../printable.ts";
 import type { CommandContext } from "../command.ts";

@@ -1,6 +1,6 @@
 /** Lines of a verdict on one image, and of its signer. */
 
-import type { SignedBy } from "../../lock/index-trust.ts";
+import type { SignedBy } from "../../lock/store/index-trust.ts";
 import type { Misfit } from "../../resolve/verdict.ts";
 import type { Style } from "./style.ts";
 

@@ -2,7 +2,7 @@
 
 import type { CoverFleet } from "../cover-fleet.ts";
 import type { CoverReport } from "../cover-report.ts";
-import type { NamedHost } from "../../host/read-hosts.ts";
+import type { NamedHost } from "../../facts/named-host.ts";
 import { headline, summary } from "../cover-words.ts";
 import type { ResolveImageOptions } from "../../resolve/resolve-options.ts";
 import { version } from "../../version.ts";

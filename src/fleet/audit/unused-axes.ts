@@ -5,7 +5,7 @@ import type { ImageEffect } from "../../inspect/audit/audit-image.ts";
 import { compareAmdTargets } from "../../inspect/amd/amd-inspection.ts";
 import { compareTargets } from "../../inspect/nvidia/gpu-inspection.ts";
 import { groupBy } from "../../io/collections.ts";
-import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../../hardware/gpu-vendors.ts";
 import { listSome } from "../../resolve/misfit.ts";
 import type { Cell } from "../cells/cell.ts";
 import { vendorOfTarget } from "../matrix/gpu-axes.ts";

@@ -1,7 +1,8 @@
 /** The GPU toolkit of a base image, read in its name. An image keeps the toolkit of its base, so a cell declares the toolkit too. */
 
 import type { Place, Problem } from "../../errors.ts";
-import { type GpuVendor, gpuVendors, vendorsOf } from "../../lock/requirement.ts";
+import { vendorsOf } from "../../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../../hardware/gpu-vendors.ts";
 import type { Cell } from "../cells/cell.ts";
 import { exampleOf, gpuAxes } from "../matrix/gpu-axes.ts";
 

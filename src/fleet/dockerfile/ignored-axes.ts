@@ -1,7 +1,7 @@
 /** Finds cells that differ in an axis while their Dockerfiles say the same: one image with two names, and one name is wrong. */
 
 import type { Place, Problem } from "../../errors.ts";
-import type { GpuVendor } from "../../lock/requirement.ts";
+import type { GpuVendor } from "../../hardware/gpu-vendors.ts";
 import type { Matrix, Settings } from "../matrix/matrix.ts";
 import { groupBy, remember } from "../../io/collections.ts";
 import type { Cell } from "../cells/cell.ts";

@@ -11,7 +11,7 @@ import {
 } from "../../lock/lock.ts";
 import type { Measured } from "../../lock/requirement.ts";
 import { type Digest, isDigest } from "../../oci/digest.ts";
-import type { StoredBlobs } from "../../oci/registry/stored-blobs.ts";
+import type { StoredBlobs } from "../../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import type { BuiltImage } from "./engine.ts";
 import { type ReadyCell, requiredDigest } from "./jobs.ts";

@@ -1,7 +1,7 @@
 /** Reads the hardware that each original build is for: its platform, accelerator and GPU targets. Pure. */
 
 import { count } from "../../io/table.ts";
-import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../../hardware/gpu-vendors.ts";
 import { type BaseToolkit, readBaseToolkit } from "../dockerfile/base-toolkit.ts";
 import type { Instructions } from "../dockerfile/instructions.ts";
 import { runBaseOf } from "../dockerfile/stages.ts";

@@ -2,7 +2,7 @@
 
 import { parseAmdTarget } from "../../hardware/amd-target.ts";
 import { remember } from "../../io/collections.ts";
-import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../../hardware/gpu-vendors.ts";
 import { readBaseToolkit } from "../dockerfile/base-toolkit.ts";
 import type { Instructions } from "../dockerfile/instructions.ts";
 import { StageVariables } from "../dockerfile/stage-variables.ts";

@@ -4,7 +4,7 @@ import { type ComputeCapability, parseComputeCapability } from "../../hardware/c
 import { supportedTargets, toolkitCompiles } from "../../hardware/cuda-toolkits.ts";
 import { minorOf } from "../../hardware/driver-version.ts";
 import { isTegra } from "../../hardware/gpu-target.ts";
-import type { HostFacts } from "../../host/facts.ts";
+import type { HostFacts } from "../../facts/facts.ts";
 
 /**
  * The compute capabilities of the hosts' GPUs that the toolkit compiles for; else those that the Dockerfile names; else the toolkit's oldest

@@ -1,6 +1,6 @@
 /** Makes a Dockerfile compile for the GPUs of a build argument: in place of the named GPUs, or by a variable that the build tool reads. */
 
-import type { HostFacts } from "../../host/facts.ts";
+import type { HostFacts } from "../../facts/facts.ts";
 import { readBaseToolkit } from "../dockerfile/base-toolkit.ts";
 import { nvidiaAxis } from "../matrix/nvidia-axis.ts";
 import { addBefore, type Draft, replaceIn } from "./draft.ts";

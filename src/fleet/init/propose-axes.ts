@@ -1,7 +1,7 @@
 /** Proposes marches for hosts, and finds compiler and Python in a Dockerfile's base images. Pure. */
 
 import { allMarches, findMarch, marchCompiles } from "../../hardware/cpu-marches.ts";
-import type { HostFacts } from "../../host/facts.ts";
+import type { HostFacts } from "../../facts/facts.ts";
 import { lowestStage } from "../dockerfile/stages.ts";
 import type { Compiler } from "../matrix/matrix.ts";
 import { argumentsOf, compilingStages, instructionsOf, type Reading } from "./reading.ts";

@@ -1,6 +1,6 @@
 /** Places each column in the new matrix: as a setting of the matrix, of one axis's values, or as cases over several axes. */
 
-import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../../hardware/gpu-vendors.ts";
 import { gpuAxes, vendorOfTarget } from "../matrix/gpu-axes.ts";
 import { type Column, type Combination, decidingAxes, type Factor, grouped } from "./columns.ts";
 

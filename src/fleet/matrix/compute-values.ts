@@ -2,7 +2,7 @@
 
 import type { Place, Problem } from "../../errors.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
-import { type GpuVendor, gpuVendors, vendorNames } from "../../lock/requirement.ts";
+import { type GpuVendor, gpuVendors, vendorNames } from "../../hardware/gpu-vendors.ts";
 import { gpuAxes } from "./gpu-axes.ts";
 import type { Case, ComputeValue } from "./matrix.ts";
 import { type Parsed, refused, valueProblem } from "./matrix-problems.ts";

@@ -1,15 +1,8 @@
 /** Each vendor's words in a matrix: how its toolkits and GPU targets are written, and what images of them need. */
 
 import type { Place, Problem } from "../../errors.ts";
-import {
-  answerOfSide,
-  type BySide,
-  type GpuSides,
-  type GpuVendor,
-  gpuVendors,
-  releaseOf,
-  sidesOf,
-} from "../../lock/requirement.ts";
+import { answerOfSide, type BySide, type GpuSides, releaseOf, sidesOf } from "../../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../../hardware/gpu-vendors.ts";
 import { amdAxis } from "./amd-axis.ts";
 import type { AccelValue, ComputeValue, GpuCode, Targets, Toolkits } from "./matrix.ts";
 import type { Parsed } from "./matrix-problems.ts";

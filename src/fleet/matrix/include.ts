@@ -4,7 +4,7 @@ import type { Problem } from "../../errors.ts";
 import { marchPlatform } from "../../hardware/cpu-marches.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
-import { vendorNames } from "../../lock/requirement.ts";
+import { vendorNames } from "../../hardware/gpu-vendors.ts";
 import { gpuAxes } from "./gpu-axes.ts";
 import type { AccelValue, Axis, AxisValue, Inclusion } from "./matrix.ts";
 import type { MatrixInput } from "./matrix-schema.ts";

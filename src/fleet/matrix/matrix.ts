@@ -5,7 +5,8 @@ import type { Place } from "../../errors.ts";
 import type { March } from "../../hardware/cpu-marches.ts";
 import type { CudaToolkit } from "../../hardware/cuda-toolkits.ts";
 import type { GpuTarget } from "../../hardware/gpu-target.ts";
-import type { DriverRequirement, GpuVendor } from "../../lock/requirement.ts";
+import type { DriverRequirement } from "../../lock/requirement.ts";
+import type { GpuVendor } from "../../hardware/gpu-vendors.ts";
 
 export interface Matrix {
   /** The file as the user named it, for messages. */

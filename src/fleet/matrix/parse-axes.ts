@@ -2,7 +2,7 @@
 
 import type { Problem } from "../../errors.ts";
 import { marchesOn, marchPlatform } from "../../hardware/cpu-marches.ts";
-import { gpuVendors, vendorNames } from "../../lock/requirement.ts";
+import { gpuVendors, vendorNames } from "../../hardware/gpu-vendors.ts";
 import { remember } from "../../io/collections.ts";
 import { isRecord } from "../../io/json.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";

@@ -3,7 +3,7 @@
 import type { Place, Problem } from "../../errors.ts";
 import { findMarch, suggestMarch, unknownWithout } from "../../hardware/cpu-marches.ts";
 import { marchPlatforms, readPlatform } from "../../hardware/march-platforms.ts";
-import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../../hardware/gpu-vendors.ts";
 import { isSlipOf } from "../../io/suggest.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";

@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { lockPath, type Lock, type LockedImage } from "../../lock/lock.ts";
-import { readLockIfPresent } from "../../lock/lock-file.ts";
+import { readLockIfPresent } from "../../lock/store/lock-file.ts";
 import { shortDigest } from "../cells/input-digest.ts";
 import { repositoryOfCell } from "../cells/cell-settings.ts";
 import type { Fleet } from "./open-fleet.ts";

@@ -10,7 +10,7 @@ import type { FindBaseDigest, FindLocalBase } from "./find-bases.ts";
 import { planFleet } from "./plan-fleet.ts";
 import { refuseAdoptedLock, refuseForeignLock } from "../../lock/adopted-lock.ts";
 import type { LocalEngine, Lock } from "../../lock/lock.ts";
-import { readLock, readLockIfPresent } from "../../lock/lock-file.ts";
+import { readLock, readLockIfPresent } from "../../lock/store/lock-file.ts";
 import { parentLocks } from "./parent-images.ts";
 import { type LocalBaseUse, localBases } from "../plan/local-bases.ts";
 import type { Plan } from "../plan/planned-cell.ts";

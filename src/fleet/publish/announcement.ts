@@ -5,7 +5,8 @@ import type { Digest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import { indexTypes } from "../../oci/media-types.ts";
 import { type ImageReference, withTag } from "../../oci/reference.ts";
-import type { Manifest, RegistryClient } from "../../oci/registry/client.ts";
+import type { RegistryClient } from "../../oci/registry/client.ts";
+import type { Manifest } from "../../oci/descriptor.ts";
 import { type TryOptions, tryAgain, waitFor } from "../../oci/registry/try-again.ts";
 
 /** A publisher's own transient tag. While it stands, this publisher may write the target. */

@@ -14,7 +14,8 @@ import {
   withDigest,
   withTag,
 } from "../../oci/reference.ts";
-import type { Manifest, ManifestDescriptor, RegistryClient } from "../../oci/registry/client.ts";
+import type { RegistryClient } from "../../oci/registry/client.ts";
+import type { Manifest, ManifestDescriptor } from "../../oci/descriptor.ts";
 import type { FullRegistryClient } from "../../oci/registry/create-client.ts";
 import { tryAgain } from "../../oci/registry/try-again.ts";
 import { attachManifest } from "../../trust/attach.ts";

@@ -2,7 +2,8 @@
 
 import pLimit from "p-limit";
 import { type Problem, throwProblems } from "../../errors.ts";
-import type { ManifestDescriptor, RegistryClient } from "../../oci/registry/client.ts";
+import type { RegistryClient } from "../../oci/registry/client.ts";
+import type { ManifestDescriptor } from "../../oci/descriptor.ts";
 import type { IndexEntry, IndexedImage } from "../../lock/fleet-index.ts";
 import { isIndexType } from "../../oci/media-types.ts";
 import { selectPlatformManifest } from "../../oci/registry/platform-image.ts";

@@ -31,7 +31,7 @@ import {
   parseFleetIndex,
   readFleetIndex,
   type StoredIndex,
-} from "../../lock/read-fleet-index.ts";
+} from "../../lock/store/read-fleet-index.ts";
 
 const raise = "raise the version of the matrix, or replace the index on purpose with --replace-index";
 const replace = "find out who wrote this tag, and replace the index with imgmatch publish --replace-index";

@@ -3,7 +3,7 @@
 import { ImgmatchError } from "../../errors.ts";
 import { canonical } from "../../io/canonical-json.ts";
 import type { FleetIndex } from "../../lock/fleet-index.ts";
-import { type FormattedIndex, formatFleetIndex } from "../../lock/format-fleet-index.ts";
+import { type FormattedIndex, formatFleetIndex } from "../../lock/store/format-fleet-index.ts";
 import type { Lock, LockedChannel } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
 import {
@@ -12,11 +12,11 @@ import {
   parseImageReference,
   withTag,
 } from "../../oci/reference.ts";
-import type { ManifestDescriptor } from "../../oci/registry/client.ts";
+import type { ManifestDescriptor } from "../../oci/descriptor.ts";
 import { attach } from "../../trust/attach.ts";
 import { bringImages } from "./copy-image.ts";
 import { describeImages } from "./describe-images.ts";
-import { plainImages } from "./shown-images.ts";
+import { plainImages } from "../../resolve/shown-images.ts";
 import { digestsOf } from "./publish-index.ts";
 import { namedImages, type PlanIndexOptions } from "./publish-plan-index.ts";
 import { writeTag, type Writing } from "./write-tag.ts";

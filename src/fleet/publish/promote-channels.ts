@@ -2,14 +2,14 @@
 
 import { dirname } from "node:path";
 import { type Problem, throwProblems, usageError } from "../../errors.ts";
-import type { NamedHost } from "../../host/read-hosts.ts";
+import type { NamedHost } from "../../facts/named-host.ts";
 import { askGit } from "../../io/git.ts";
 import { matchesGlob } from "../../io/glob.ts";
 import { count, firstOf } from "../../io/table.ts";
 import type { World } from "../../io/world.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
-import { formatOf } from "../../lock/read-fleet-index.ts";
-import { updateLock } from "../../lock/update-lock.ts";
+import { formatOf } from "../../lock/store/read-fleet-index.ts";
+import { updateLock } from "../../lock/store/update-lock.ts";
 import {
   formatImageReference,
   type ImageReference,

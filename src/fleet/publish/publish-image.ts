@@ -7,7 +7,7 @@ import type { Digest } from "../../oci/digest.ts";
 import { formatImageReference, type ImageReference, withDigest, withTag } from "../../oci/reference.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
 import { findImageConfig } from "../../oci/registry/platform-image.ts";
-import type { StoredBlobs } from "../../oci/registry/stored-blobs.ts";
+import type { StoredBlobs } from "../../lock/lock.ts";
 import type { BuildWatch, BuiltImage, Engine } from "../engines/engine.ts";
 import { retryPush } from "../engines/push-failure.ts";
 import { type Announcement, silent, transientTag, withdraw } from "./announcement.ts";

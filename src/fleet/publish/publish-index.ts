@@ -8,9 +8,10 @@ import type { FleetIndex } from "../../lock/fleet-index.ts";
 import { RegistryError } from "../../oci/registry/registry-error.ts";
 import { type Announcement, announce, silent } from "./announcement.ts";
 import { type DescribeRequest, describeImages } from "./describe-images.ts";
-import { formatFleetIndex, type ShownImage } from "../../lock/format-fleet-index.ts";
+import { formatFleetIndex } from "../../lock/store/format-fleet-index.ts";
+import type { ShownImage } from "../../lock/fleet-index.ts";
 import { type CurrentIndex, indexConflicts, misnamedImages, readCurrentIndex } from "./index-conflicts.ts";
-import { shownImages } from "./shown-images.ts";
+import { shownImages } from "../../resolve/shown-images.ts";
 import { type Pace, writeTag } from "./write-tag.ts";
 
 /** `reference` has the version's tag; `manifests` are known as far as the lock has noted them. */

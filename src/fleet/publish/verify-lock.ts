@@ -3,7 +3,7 @@
 import pLimit from "p-limit";
 import type { Problem } from "../../errors.ts";
 import { type IndexedImage, indexedImage, indexFormat } from "../../lock/fleet-index.ts";
-import { formatOf, parseFleetIndex, readFleetIndex } from "../../lock/read-fleet-index.ts";
+import { formatOf, parseFleetIndex, readFleetIndex } from "../../lock/store/read-fleet-index.ts";
 import { placeOf } from "../../lock/image-repository.ts";
 import type { Lock } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
@@ -17,7 +17,8 @@ import {
 } from "../../oci/reference.ts";
 import { versionTag } from "../cells/tag.ts";
 import { sortedEntries } from "../../io/collections.ts";
-import type { Manifest, ManifestDescriptor, RegistryClient } from "../../oci/registry/client.ts";
+import type { RegistryClient } from "../../oci/registry/client.ts";
+import type { Manifest, ManifestDescriptor } from "../../oci/descriptor.ts";
 import { type Pace, writeTag } from "./write-tag.ts";
 import { indexConflicts, misnamedImages, strangers } from "./index-conflicts.ts";
 

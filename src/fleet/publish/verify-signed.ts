@@ -7,8 +7,8 @@ import type { Lock } from "../../lock/lock.ts";
 import { type ImageReference, parseImageReference, withTag } from "../../oci/reference.ts";
 import { remember, sortedEntries } from "../../io/collections.ts";
 import { versionTag } from "../cells/tag.ts";
-import { fetchFleet } from "../../lock/fetch-lock.ts";
-import type { FindTrust, IndexReader, IndexTrust, SignedBy } from "../../lock/index-trust.ts";
+import { fetchFleet } from "../../lock/store/fetch-lock.ts";
+import type { FindTrust, IndexReader, IndexTrust, SignedBy } from "../../lock/store/index-trust.ts";
 
 export interface SignedLock {
   /** The signer of the index of the version; null if the registry has none, or no signature is asked for. */

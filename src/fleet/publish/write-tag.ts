@@ -16,7 +16,8 @@
 import { ImgmatchError } from "../../errors.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { formatImageReference, type ImageReference } from "../../oci/reference.ts";
-import type { Manifest, RegistryClient } from "../../oci/registry/client.ts";
+import type { RegistryClient } from "../../oci/registry/client.ts";
+import type { Manifest } from "../../oci/descriptor.ts";
 import { RegistryError } from "../../oci/registry/registry-error.ts";
 import { mostRetries, type Sleep, waitAfter, waitFor } from "../../oci/registry/try-again.ts";
 import { type Announcement, announce, othersStand, retire, silent, withdraw } from "./announcement.ts";

@@ -9,7 +9,7 @@ import { readRevision } from "../../io/git.ts";
 import type { Watching, World } from "../../io/world.ts";
 import type { LockedImage } from "../../lock/lock.ts";
 import { ignoresMarch } from "../../lock/needed-requirement.ts";
-import { updateLock } from "../../lock/update-lock.ts";
+import { updateLock } from "../../lock/store/update-lock.ts";
 import { forPush, type RegistryAccess, registryFor } from "../../oci/registry/registry-access.ts";
 import { version } from "../../version.ts";
 import { auditImages, auditSubject, isBuilt } from "../audit/audit-images.ts";

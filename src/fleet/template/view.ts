@@ -1,7 +1,7 @@
 /** Makes the view: the names and values that templates see. docs/ describes it. */
 
 import { compilerFlags } from "../../hardware/cpu-marches.ts";
-import { gpuVendors } from "../../lock/requirement.ts";
+import { gpuVendors } from "../../hardware/gpu-vendors.ts";
 import { gpuAxes } from "../matrix/gpu-axes.ts";
 import type { AccelValue, Bases, ComputeValue, Data, MarchValue, Matrix } from "../matrix/matrix.ts";
 import { once, remember } from "../../io/collections.ts";

@@ -1,6 +1,6 @@
 /** The problems of machines with AMD GPUs: a function for each state, which says what happened and how to cure it. */
 
-import type { HostProblem } from "../facts.ts";
+import type { HostProblem } from "../../facts/facts.ts";
 
 const container = "start the container with its GPUs: docker run --device /dev/kfd --device /dev/dri";
 

@@ -1,6 +1,6 @@
 /** Finds the AMD GPUs that a program may see: `--gpus`, `ROCR_VISIBLE_DEVICES`, `HIP_VISIBLE_DEVICES`. */
 
-import type { AmdGpuFacts } from "../facts.ts";
+import type { AmdGpuFacts } from "../../facts/facts.ts";
 import type { HostIo } from "../host-io.ts";
 import { joinNarrowings, type Narrowing, readEntries, refuseSelection } from "../gpu-selection.ts";
 import { unclear } from "./amd-problems.ts";

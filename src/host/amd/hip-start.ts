@@ -1,6 +1,6 @@
 /** The start of HIP: the error codes of `hipInit` and `hipGetDeviceCount`. Source: ROCm/hip, include/hip/hip_runtime_api.h, `hipError_t`. */
 
-import type { HostProblem } from "../facts.ts";
+import type { HostProblem } from "../../facts/facts.ts";
 import { type Failure, failureOf, type Start, type StartTable } from "../start-table.ts";
 import { readKfd } from "./kfd.ts";
 

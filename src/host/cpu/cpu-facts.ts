@@ -3,9 +3,9 @@
 import { inferHiddenFeatures, inferOfBase, inferUnprinted } from "../../hardware/cpu-hidden-features.ts";
 import { cpuLevel } from "../../hardware/cpu-levels.ts";
 import { parseVersion, type VersionParts } from "../../hardware/driver-version.ts";
-import type { CpuFacts, FactsPart } from "../facts.ts";
+import type { CpuFacts, FactsPart } from "../../facts/facts.ts";
 import { denied, type HostIo } from "../host-io.ts";
-import { unreadable } from "../host-problems.ts";
+import { unreadable } from "../../facts/host-problems.ts";
 import { type CpuInfo, noCpu, parseCpuinfo } from "./cpuinfo.ts";
 
 const path = "/proc/cpuinfo";

@@ -1,7 +1,7 @@
 /** Parses `/proc/cpuinfo` of four architectures: vendor, model, and the features that every processor has. */
 
 import { remember } from "../../io/collections.ts";
-import type { CpuFacts } from "../facts.ts";
+import type { CpuFacts } from "../../facts/facts.ts";
 import armParts from "./arm-parts.json" with { type: "json" };
 
 export interface CpuInfo extends Pick<CpuFacts, "vendor" | "model" | "features"> {

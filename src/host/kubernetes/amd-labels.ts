@@ -4,17 +4,11 @@
  */
 
 import { findAmdProduct, onlyName } from "../../hardware/amd-products.ts";
-import { factGrammar } from "../fact-grammar.ts";
-import { type AmdFacts, type AmdGpuFacts, computePartitions, openGpuFacts } from "../facts.ts";
-import { unknownAmdGpu } from "../no-facts.ts";
-import {
-  gpuCount,
-  type KubernetesNode,
-  type Labels,
-  labelsBelow,
-  labelsDevice,
-  mostGpus,
-} from "./cluster-objects.ts";
+import { factGrammar } from "../../facts/fact-grammar.ts";
+import { type AmdFacts, type AmdGpuFacts, computePartitions, openGpuFacts } from "../../facts/facts.ts";
+import { unknownAmdGpu } from "../../facts/no-facts.ts";
+import { gpuCount, type KubernetesNode, labelsBelow, labelsDevice, mostGpus } from "./cluster-objects.ts";
+import type { Labels } from "../../facts/named-host.ts";
 import { type GpuReport, uncounted } from "./join-sources.ts";
 
 export function amdFromLabels(node: KubernetesNode): GpuReport<AmdFacts> {

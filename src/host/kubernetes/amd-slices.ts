@@ -6,8 +6,8 @@
 import { findAmdArchitecture } from "../../hardware/amd-architectures.ts";
 import { type AmdProduct, amdProducts, findAmdProduct, onlyName } from "../../hardware/amd-products.ts";
 import { groupBy } from "../../io/collections.ts";
-import { factGrammar } from "../fact-grammar.ts";
-import { type AmdFacts, type AmdGpuFacts, computePartitions } from "../facts.ts";
+import { factGrammar } from "../../facts/fact-grammar.ts";
+import { type AmdFacts, type AmdGpuFacts, computePartitions } from "../../facts/facts.ts";
 import { mostGpus } from "./cluster-objects.ts";
 import type { GpuReport } from "./join-sources.ts";
 import { busAttribute, type SlicedDevice, type SlicedNode, slicedFacts } from "./resource-slices.ts";

@@ -1,12 +1,11 @@
 /** Reads the output of `kubectl get nodes,resourceslices -o json`. */
 
+import type { Labels } from "../../facts/named-host.ts";
 import { ImgmatchError } from "../../errors.ts";
 import { remember, sum } from "../../io/collections.ts";
 import { fieldsOf, isRecord, text, textsOf } from "../../io/json.ts";
 import { readSlice, type ResourceSlice } from "./resource-slices.ts";
 import { isGpu } from "../pci.ts";
-
-export type Labels = Readonly<Record<string, string>>;
 
 export interface KubernetesNode {
   readonly name: string | null;

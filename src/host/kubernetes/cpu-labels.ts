@@ -4,8 +4,9 @@ import { cpuLevel } from "../../hardware/cpu-levels.ts";
 import { findMarch, type March, neededFeatures } from "../../hardware/cpu-marches.ts";
 import { marchesOfModel } from "../../hardware/cpu-models.ts";
 import { powerGenerations } from "../cpu/cpuinfo.ts";
-import type { CpuFacts } from "../facts.ts";
-import { isNumber, type Labels, labelsBelow } from "./cluster-objects.ts";
+import type { CpuFacts } from "../../facts/facts.ts";
+import { isNumber, labelsBelow } from "./cluster-objects.ts";
+import type { Labels } from "../../facts/named-host.ts";
 import {
   alwaysLabelled,
   blockedByDefault,

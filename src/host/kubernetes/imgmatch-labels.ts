@@ -2,19 +2,12 @@
 
 import { faultOf, ImgmatchError } from "../../errors.ts";
 import { readJson } from "../../io/json.ts";
-import { containerGpus, type HostFacts, type NvidiaFacts } from "../facts.ts";
+import { containerGpus, type HostFacts, type NvidiaFacts } from "../../facts/facts.ts";
 import { completeFacts, gpuOfProduct } from "../nvidia/complete-gpus.ts";
-import { checkHostFacts } from "../parse-facts.ts";
-import { unknownGpu, unknownNvidia } from "../no-facts.ts";
-import {
-  factsAnnotation,
-  gpuCount,
-  type Labels,
-  labelsBelow,
-  mostGpus,
-  ownLabels,
-  ownPrefix,
-} from "./cluster-objects.ts";
+import { checkHostFacts } from "../../facts/parse-facts.ts";
+import { unknownGpu, unknownNvidia } from "../../facts/no-facts.ts";
+import { factsAnnotation, gpuCount, labelsBelow, mostGpus, ownLabels, ownPrefix } from "./cluster-objects.ts";
+import type { Labels } from "../../facts/named-host.ts";
 
 /** `mistake` is the reason why the annotation cannot be read: a value and no error, because other nodes must still be read. */
 export async function readAnnotation(

@@ -1,7 +1,7 @@
 /** Joins what several sources report of a node's GPUs. One source fills the gaps of another; a fact on which two disagree is unknown. */
 
 import { parseVersion } from "../../hardware/driver-version.ts";
-import { type GpuVendor, vendorNames } from "../../lock/requirement.ts";
+import { type GpuVendor, vendorNames } from "../../hardware/gpu-vendors.ts";
 import {
   type HostFacts,
   type HostProblem,
@@ -9,9 +9,9 @@ import {
   type OpenGpuFact,
   openGpuFacts,
   type VendorFacts,
-} from "../facts.ts";
-import { sourcesDisagree } from "../host-problems.ts";
-import { unknownNvidia } from "../no-facts.ts";
+} from "../../facts/facts.ts";
+import { sourcesDisagree } from "../../facts/host-problems.ts";
+import { unknownNvidia } from "../../facts/no-facts.ts";
 
 /** One vendor's GPUs, as a source reports them. */
 export interface GpuReport<Facts> {

@@ -1,16 +1,16 @@
 /** Reads host facts from a Kubernetes node: labels, ResourceSlices, NodeFeature objects, imgmatch's annotation. */
 
-import { kernelNumber, withinGrammar } from "../fact-grammar.ts";
-import { factsSchemaVersion, type HostFacts, type HostProblem, type VendorFacts } from "../facts.ts";
-import { sideOfFacts } from "../gpu-side.ts";
-import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
-import { labelsOpen, sourcesDisagree } from "../host-problems.ts";
+import { kernelNumber, withinGrammar } from "../../facts/fact-grammar.ts";
+import { factsSchemaVersion, type HostFacts, type HostProblem, type VendorFacts } from "../../facts/facts.ts";
+import { sideOfFacts } from "../../facts/sides.ts";
+import { type GpuVendor, gpuVendors } from "../../hardware/gpu-vendors.ts";
+import { labelsOpen, sourcesDisagree } from "../../facts/host-problems.ts";
 import { amdFromLabels } from "./amd-labels.ts";
 import { factsAnnotation, type KubernetesNode } from "./cluster-objects.ts";
 import { cpuFromLabels } from "./cpu-labels.ts";
 import { blockedByDefault } from "./cpuid-labels.ts";
 import { type OwnLabels, readAnnotation, readOwnLabels } from "./imgmatch-labels.ts";
-import { withBrokenStates } from "../nvidia/broken-states.ts";
+import { withBrokenStates } from "../../facts/broken-states.ts";
 import { type GpuReport, joinReports, type NamedReport, uncounted } from "./join-sources.ts";
 import { isMigInvalid, nvidiaFromLabels, nvidiaFromPci } from "./nvidia-labels.ts";
 import { type SlicedNode, slicedNode } from "./resource-slices.ts";

@@ -3,17 +3,11 @@
  * Source: NVIDIA/k8s-device-plugin 1b826acc, internal/lm (nvml.go: versions; resource.go: product, memory, compute capability).
  */
 
-import { type GpuFacts, type NvidiaFacts, openGpuFacts } from "../facts.ts";
+import { type GpuFacts, type NvidiaFacts, openGpuFacts } from "../../facts/facts.ts";
 import { gpuOfProduct } from "../nvidia/complete-gpus.ts";
-import { unknownNvidia } from "../no-facts.ts";
-import {
-  gpuCount,
-  isNumber,
-  type KubernetesNode,
-  type Labels,
-  labelsDevice,
-  mostGpus,
-} from "./cluster-objects.ts";
+import { unknownNvidia } from "../../facts/no-facts.ts";
+import { gpuCount, isNumber, type KubernetesNode, labelsDevice, mostGpus } from "./cluster-objects.ts";
+import type { Labels } from "../../facts/named-host.ts";
 import { type GpuReport, uncounted } from "./join-sources.ts";
 
 export async function nvidiaFromLabels({

@@ -4,11 +4,11 @@
  */
 
 import { groupBy } from "../../io/collections.ts";
-import { type FactForm, factGrammar } from "../fact-grammar.ts";
-import type { GpuFacts, NvidiaFacts } from "../facts.ts";
+import { type FactForm, factGrammar } from "../../facts/fact-grammar.ts";
+import type { GpuFacts, NvidiaFacts } from "../../facts/facts.ts";
 import { gpuOfProduct } from "../nvidia/complete-gpus.ts";
 import { formatBus } from "../pci.ts";
-import { unknownNvidia } from "../no-facts.ts";
+import { unknownNvidia } from "../../facts/no-facts.ts";
 import type { GpuReport } from "./join-sources.ts";
 import {
   busAttribute,

@@ -5,8 +5,8 @@
  */
 
 import { fieldsOf, text } from "../../io/json.ts";
-import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
-import type { OpenGpuFact } from "../facts.ts";
+import { type GpuVendor, gpuVendors } from "../../hardware/gpu-vendors.ts";
+import type { OpenGpuFact } from "../../facts/facts.ts";
 
 /** `gpu.nvidia.com`, `gpu.amd.com`. */
 export type GpuDriver = `gpu.${GpuVendor}.com`;

@@ -2,10 +2,10 @@
 
 import { classifyGpu } from "../../hardware/gpu-class.ts";
 import { compareText } from "../../io/collections.ts";
-import type { GpuClass, GpuFacts, HostFacts, HostProblem } from "../facts.ts";
-import { fieldUnknown, gpuLabel } from "../host-problems.ts";
+import type { GpuClass, GpuFacts, HostFacts, HostProblem } from "../../facts/facts.ts";
+import { fieldUnknown, gpuLabel } from "../../facts/host-problems.ts";
 import type { PciGpu } from "../pci.ts";
-import { knownSources, unknownGpu } from "../no-facts.ts";
+import { knownSources, unknownGpu } from "../../facts/no-facts.ts";
 import { parseTegraName, type Tegra } from "./surroundings.ts";
 
 export interface CompletedGpus {

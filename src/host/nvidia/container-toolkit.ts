@@ -5,9 +5,9 @@
 
 import { compareVersionTexts } from "../../hardware/driver-version.ts";
 import { isContainer, readContainerRuntime } from "../container-runtime.ts";
-import { type CompatMode, compatModes, type FactsPart, type HostFacts } from "../facts.ts";
+import { type CompatMode, compatModes, type FactsPart, type HostFacts } from "../../facts/facts.ts";
 import { type HostIo, textOf } from "../host-io.ts";
-import { knownSources } from "../no-facts.ts";
+import { knownSources } from "../../facts/no-facts.ts";
 
 /** The second is that of the GPU Operator. */
 const toolkitConfigs = [

@@ -1,6 +1,6 @@
 /** Calls libcuda in this process through koffi. Source of every signature and number: cuda.h of CUDA 13.0. */
 
-import type { GpuFacts } from "../facts.ts";
+import type { GpuFacts } from "../../facts/facts.ts";
 import { type Call, cString, openLibrary, pointer, uint } from "../native-library.ts";
 import { formatCuda } from "./nvml.ts";
 

@@ -1,6 +1,6 @@
 /** The start of CUDA: the error codes of `cuInit` and `cuDeviceGetCount`, with their causes. Source: cuda.h of CUDA 13.0, `CUresult`. */
 
-import type { HostFacts, HostProblem, NvidiaFacts } from "../facts.ts";
+import type { HostFacts, HostProblem, NvidiaFacts } from "../../facts/facts.ts";
 import { type Failure, failureOf, type Start, type StartTable } from "../start-table.ts";
 import { cudaLibraries } from "./surroundings.ts";
 

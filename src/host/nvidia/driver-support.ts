@@ -3,12 +3,13 @@
 import { parseComputeCapability } from "../../hardware/compute-capability.ts";
 import { driverBranch, parseDriverVersion } from "../../hardware/driver-version.ts";
 import { branchDrives, findArchitecture, type GpuArchitecture } from "../../hardware/gpu-architectures.ts";
-import type { GpuFacts, HostProblem, NvidiaFacts } from "../facts.ts";
+import type { GpuFacts, HostProblem, NvidiaFacts } from "../../facts/facts.ts";
 import type { HostIo } from "../host-io.ts";
 import { count } from "../../io/table.ts";
-import * as problem from "../host-problems.ts";
-import { unknownNvidia } from "../no-facts.ts";
-import { type PciGpu, pciPath } from "../pci.ts";
+import * as problem from "../../facts/host-problems.ts";
+import { unknownNvidia } from "../../facts/no-facts.ts";
+import type { PciGpu } from "../pci.ts";
+import { pciPath } from "../../facts/facts.ts";
 import { completeGpus, gpuSources } from "./complete-gpus.ts";
 import type { NvidiaPart } from "./nvidia-reading.ts";
 import { fromPci, isExcluded } from "./proc-reading.ts";

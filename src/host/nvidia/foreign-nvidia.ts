@@ -1,9 +1,9 @@
 /** NVIDIA's GPUs on macOS, Windows and other systems, from `systeminformation`. */
 
-import type { FactsPart, NvidiaFacts } from "../facts.ts";
+import type { FactsPart, NvidiaFacts } from "../../facts/facts.ts";
 import type { HostIo, Inventory } from "../host-io.ts";
-import { foreignDriver } from "../host-problems.ts";
-import { unknownGpu, unknownNvidia } from "../no-facts.ts";
+import { foreignDriver } from "../../facts/host-problems.ts";
+import { unknownGpu, unknownNvidia } from "../../facts/no-facts.ts";
 
 /** Only the names are certain: driver numbers of Windows are no Linux driver numbers. */
 export function foreignNvidia(io: HostIo, inventory: Inventory): FactsPart<NvidiaFacts | null> {

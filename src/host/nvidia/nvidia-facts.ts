@@ -2,11 +2,11 @@
 
 import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
 import { compareCudaVersions, parseCudaVersion } from "../../hardware/driver-version.ts";
-import type { HostProblem, NvidiaFacts } from "../facts.ts";
+import type { HostProblem, NvidiaFacts } from "../../facts/facts.ts";
 import type { HostIo } from "../host-io.ts";
-import * as problem from "../host-problems.ts";
+import * as problem from "../../facts/host-problems.ts";
 import type { PciGpu } from "../pci.ts";
-import { knownSources } from "../no-facts.ts";
+import { knownSources } from "../../facts/no-facts.ts";
 import { completeGpus, gpuSources } from "./complete-gpus.ts";
 import type { NvidiaPart, NvidiaReading } from "./nvidia-reading.ts";
 import { readDriver, tegraReading } from "./read-driver.ts";

@@ -1,6 +1,6 @@
 /** Driver and GPUs as one source tells them, before other sources and the tables fill the gaps. */
 
-import type { FactsPart, GpuFacts, HostProblem, NvidiaFacts } from "../facts.ts";
+import type { FactsPart, GpuFacts, HostProblem, NvidiaFacts } from "../../facts/facts.ts";
 
 export interface NvidiaReading {
   /** Word for `sources`: `nvml`, `nvidia-smi`, a path. */

@@ -2,7 +2,7 @@
 
 import type { SideQuestion, SideReading } from "../gpu-side.ts";
 import type { HostIo } from "../host-io.ts";
-import { knownSources } from "../no-facts.ts";
+import { knownSources } from "../../facts/no-facts.ts";
 import { readNvidiaRuntime, readUvm } from "./container-toolkit.ts";
 import { readNvidia } from "./nvidia-facts.ts";
 import { applyVisibility } from "./visible-devices.ts";

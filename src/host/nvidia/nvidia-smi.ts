@@ -8,8 +8,8 @@ import {
   type MigInstance,
   type RecoveryAction,
   recoveryActions,
-} from "../facts.ts";
-import * as problem from "../host-problems.ts";
+} from "../../facts/facts.ts";
+import * as problem from "../../facts/host-problems.ts";
 import { formatBus, formatPciId } from "../pci.ts";
 
 /** The columns of the query, the oldest first. Older programs lack the last ones. */

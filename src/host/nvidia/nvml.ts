@@ -6,10 +6,10 @@ import {
   type GpuFacts,
   type HostProblem,
   recoveryActions,
-} from "../facts.ts";
-import { gpuLost, gpuUnreadable, noPermission } from "../host-problems.ts";
+} from "../../facts/facts.ts";
+import { gpuLost, gpuUnreadable, noPermission } from "../../facts/host-problems.ts";
 import { formatBus, formatPciId } from "../pci.ts";
-import { unknownGpu } from "../no-facts.ts";
+import { unknownGpu } from "../../facts/no-facts.ts";
 import type { NvidiaReading } from "./nvidia-reading.ts";
 import { usableName } from "./nvidia-smi.ts";
 import {

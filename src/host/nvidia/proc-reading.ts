@@ -2,11 +2,12 @@
 
 import { compareText } from "../../io/collections.ts";
 import { isContainer } from "../container-runtime.ts";
-import type { GpuFacts, HostProblem } from "../facts.ts";
+import type { GpuFacts, HostProblem } from "../../facts/facts.ts";
 import { denied, type HostIo } from "../host-io.ts";
-import { noPermission } from "../host-problems.ts";
-import { formatBus, type PciGpu, pciPath } from "../pci.ts";
-import { unknownGpu } from "../no-facts.ts";
+import { noPermission } from "../../facts/host-problems.ts";
+import { formatBus, type PciGpu } from "../pci.ts";
+import { pciPath } from "../../facts/facts.ts";
+import { unknownGpu } from "../../facts/no-facts.ts";
 import type { NvidiaReading } from "./nvidia-reading.ts";
 
 /** Reads the GPUs that the NVIDIA module holds; `gpus` is null without a list of them. */

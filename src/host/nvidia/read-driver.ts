@@ -1,10 +1,10 @@
 /** Asks the driver through the best source that answers, and names the fault of a silent one. */
 
 import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
-import type { HostProblem } from "../facts.ts";
+import type { HostProblem } from "../../facts/facts.ts";
 import type { HostIo } from "../host-io.ts";
-import * as problem from "../host-problems.ts";
-import { unknownGpu } from "../no-facts.ts";
+import * as problem from "../../facts/host-problems.ts";
+import { unknownGpu } from "../../facts/no-facts.ts";
 import { completeGpus } from "./complete-gpus.ts";
 import type { NvidiaReading } from "./nvidia-reading.ts";
 import { interpretNvml } from "./nvml.ts";

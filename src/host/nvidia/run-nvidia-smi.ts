@@ -1,10 +1,10 @@
 /** Asks `nvidia-smi` in as few runs as possible, and names the problem when it does not answer. */
 
 import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
-import type { GpuFacts, HostProblem, MigInstance } from "../facts.ts";
+import type { GpuFacts, HostProblem, MigInstance } from "../../facts/facts.ts";
 import type { CommandResult, HostIo } from "../host-io.ts";
-import * as problem from "../host-problems.ts";
-import { unknownGpu, unknownUse } from "../no-facts.ts";
+import * as problem from "../../facts/host-problems.ts";
+import { unknownGpu, unknownUse } from "../../facts/no-facts.ts";
 import type { NvidiaReading } from "./nvidia-reading.ts";
 import {
   newBranch,

@@ -1,9 +1,9 @@
 /** Reads what surrounds the NVIDIA driver: kernel module, PCI devices, Tegra, WSL2, container, libraries. */
 
 import { isContainer, isWsl, wslLibraries } from "../container-runtime.ts";
-import type { HostProblem } from "../facts.ts";
+import type { HostProblem } from "../../facts/facts.ts";
 import { denied, type HostIo, textOf } from "../host-io.ts";
-import { noPermission } from "../host-problems.ts";
+import { noPermission } from "../../facts/host-problems.ts";
 import type { PciGpu } from "../pci.ts";
 import { type KernelModuleReading, procVersionPath, readKernelModule } from "./proc-reading.ts";
 

@@ -1,7 +1,7 @@
 /** Finds the NVIDIA GPUs that a program may see: `--gpus`, `NVIDIA_VISIBLE_DEVICES`, `CUDA_VISIBLE_DEVICES`. */
 
 import { isContainer } from "../container-runtime.ts";
-import type { GpuFacts, HostProblem } from "../facts.ts";
+import type { GpuFacts, HostProblem } from "../../facts/facts.ts";
 import { joinNarrowings, type Narrowing, readEntries, refuseSelection } from "../gpu-selection.ts";
 import type { HostIo } from "../host-io.ts";
 

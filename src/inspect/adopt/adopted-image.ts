@@ -7,14 +7,13 @@ import type { LockedAdoption } from "../../lock/lock.ts";
 import {
   answerOfSide,
   type BySide,
-  type GpuVendor,
-  gpuVendors,
   needsGpus,
   type Measured,
   noGpus,
   type Requirement,
   sidesOf,
 } from "../../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../../hardware/gpu-vendors.ts";
 import type { CompiledFor, UndecidedGpu } from "../../resolve/check-image.ts";
 import { hasRocmRuntime } from "../amd/rocm-release.ts";
 import { auditImage } from "../audit/audit-image.ts";

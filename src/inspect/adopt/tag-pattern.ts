@@ -1,7 +1,7 @@
 /** Reads axes out of the tags of others' images by a pattern: `{pytorch}-cuda*-{flavor}`. */
 
 import { usageError } from "../../errors.ts";
-import { hardwareAxes } from "../../resolve/unasked.ts";
+import { hardwareAxes } from "../../lock/lock.ts";
 
 const axisName = /^[a-z][a-z0-9_-]{0,62}$/;
 

@@ -1,7 +1,8 @@
 /** Finds GPU targets that are declared and not in the image. */
 
 import type { Problem } from "../../errors.ts";
-import type { GpuVendor, Measured } from "../../lock/requirement.ts";
+import type { Measured } from "../../lock/requirement.ts";
+import type { GpuVendor } from "../../hardware/gpu-vendors.ts";
 import { codeKeys, hidingGpuCode } from "../file-inspection.ts";
 import type { ImageInspection } from "../inspection.ts";
 import { isPtx } from "../nvidia/gpu-inspection.ts";

@@ -3,7 +3,7 @@
  * claim of the file goes into `damage` and throws nothing.
  */
 
-import type { GpuVendor } from "../../lock/requirement.ts";
+import type { GpuVendor } from "../../hardware/gpu-vendors.ts";
 import { type ByteSource, readExactly } from "../byte-source.ts";
 import { textAt, u16, u32, u64 } from "../little-endian.ts";
 

@@ -5,7 +5,7 @@ import { parseAmdTarget } from "../../hardware/amd-target.ts";
 import { suggestMarch } from "../../hardware/cpu-marches.ts";
 import { formatGpuTarget, readTargets } from "../../hardware/gpu-target.ts";
 import { didYouMean, suggest } from "../../io/suggest.ts";
-import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../../hardware/gpu-vendors.ts";
 import { ptxIsNowhere } from "./nvidia-checks.ts";
 import { type Check, type Operator, targetIsNowhere, targetIsThere } from "./word-checks.ts";
 import { type ExpectationWord, expectationWords, isExpectationWord } from "./expectation-words.ts";

@@ -6,7 +6,7 @@ import { findMarch, type March } from "../../hardware/cpu-marches.ts";
 import { compareVersions, parseVersion, type VersionParts } from "../../hardware/driver-version.ts";
 import { sum } from "../../io/collections.ts";
 import { count } from "../../io/table.ts";
-import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../../hardware/gpu-vendors.ts";
 import { atLeast, type FeatureNeed } from "../cpu/cpu-need.ts";
 import { codesIn, hidingGpuCode, type InspectedFile } from "../file-inspection.ts";
 import type { ImageInspection } from "../inspection.ts";

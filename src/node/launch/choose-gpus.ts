@@ -1,8 +1,9 @@
 /** Chooses the GPUs of a container and the image together: on a mixed host one decides the other. */
 
 import { ImgmatchError, usageError } from "../../errors.ts";
-import { type GpuVendor, gpuVendors, type Requirement, vendorsOf } from "../../lock/requirement.ts";
-import type { HostFacts } from "../../host/facts.ts";
+import { type Requirement, vendorsOf } from "../../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../../hardware/gpu-vendors.ts";
+import type { HostFacts } from "../../facts/facts.ts";
 import type { Lock } from "../../lock/lock.ts";
 import { neededRequirement } from "../../lock/needed-requirement.ts";
 import { groupBy } from "../../io/collections.ts";

@@ -1,7 +1,7 @@
 /** Chooses the image of a launch on this host, and its GPUs. */
 
 import { needsGpus, type Requirement, vendorsOf } from "../../lock/requirement.ts";
-import type { HostFacts } from "../../host/facts.ts";
+import type { HostFacts } from "../../facts/facts.ts";
 import type { Lock } from "../../lock/lock.ts";
 import { noMatch } from "../../resolve/nearest.ts";
 import {

@@ -5,7 +5,7 @@
  * helm-charts-k8s/templates/deviceclass.yaml; Kubernetes, "Common Expression Language", dynamic-resource-allocation/cel/compile.go.
  */
 
-import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../../hardware/gpu-vendors.ts";
 import { amdWords } from "../../host/kubernetes/amd-slices.ts";
 import type { DeviceWish } from "./device-wish.ts";
 import type { DriverRange, ServedGpus } from "./fleet/served-devices.ts";

@@ -3,7 +3,8 @@
 import { type Stats, statSync } from "node:fs";
 import { ImgmatchError } from "../../errors.ts";
 import { attempt } from "../../io/attempt.ts";
-import { type GpuVendor, gpuVendors, vendorNames, vendorsOf } from "../../lock/requirement.ts";
+import { vendorsOf } from "../../lock/requirement.ts";
+import { type GpuVendor, gpuVendors, vendorNames } from "../../hardware/gpu-vendors.ts";
 import { groupedFiles, handOverAmd } from "./amd-handover.ts";
 import { type GpuUnit, unitsOf } from "./gpu-units.ts";
 import { handOverNvidia } from "./nvidia-handover.ts";

@@ -1,10 +1,10 @@
 /** GPU units that a container can get, and their use. A unit is a GPU, an instance of a GPU in MIG mode, or a partition of an AMD GPU. */
 
-import { type GpuVendor, gpuVendors } from "../../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../../hardware/gpu-vendors.ts";
 import { narrowAmdGpus } from "../../host/amd/amd-visible-devices.ts";
-import type { GpuFacts, HostFacts, MigInstance, VendorFacts } from "../../host/facts.ts";
-import { sideOfFacts } from "../../host/gpu-side.ts";
-import { unknownAmdGpu, unknownGpu, unknownUse } from "../../host/no-facts.ts";
+import type { GpuFacts, HostFacts, MigInstance, VendorFacts } from "../../facts/facts.ts";
+import { sideOfFacts } from "../../facts/sides.ts";
+import { unknownAmdGpu, unknownGpu, unknownUse } from "../../facts/no-facts.ts";
 import { narrowGpus } from "../../host/nvidia/visible-devices.ts";
 import { judgedGpus } from "../../resolve/host-view.ts";
 

@@ -1,7 +1,7 @@
 /** Explains why no GPUs were handed out: names the processes that hold them. */
 
 import { ImgmatchError } from "../../errors.ts";
-import type { GpuVendor } from "../../lock/requirement.ts";
+import type { GpuVendor } from "../../hardware/gpu-vendors.ts";
 import type { HostIo } from "../../host/host-io.ts";
 import { remember } from "../../io/collections.ts";
 import type { GpuChoice, TakenUnit } from "./choose-gpus.ts";

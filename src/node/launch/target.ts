@@ -1,13 +1,8 @@
 /** The interface of launch targets: a target turns a request into a command or documents. */
 
-import {
-  answerOfSide,
-  type BySide,
-  type GpuVendor,
-  type Requirement,
-  sidesOf,
-} from "../../lock/requirement.ts";
-import type { HostFacts } from "../../host/facts.ts";
+import { answerOfSide, type BySide, type Requirement, sidesOf } from "../../lock/requirement.ts";
+import type { GpuVendor } from "../../hardware/gpu-vendors.ts";
+import type { HostFacts } from "../../facts/facts.ts";
 import type { ImmutableReference } from "../../oci/immutable-reference.ts";
 import type { GpuUnit } from "./gpu-units.ts";
 

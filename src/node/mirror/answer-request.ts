@@ -2,13 +2,13 @@
 
 import { ImgmatchError } from "../../errors.ts";
 import { exitCodes } from "../../problem-codes.ts";
-import type { HostFacts } from "../../host/facts.ts";
-import type { FindTrust } from "../../lock/index-trust.ts";
+import type { HostFacts } from "../../facts/facts.ts";
+import type { FindTrust } from "../../lock/store/index-trust.ts";
 import type { Lock, LockedManifest } from "../../lock/lock.ts";
-import { vouchForTag } from "../../lock/vouch-for-image.ts";
+import { vouchForTag } from "../../lock/store/vouch-for-image.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { type ImageReference, withDigest, withTag } from "../../oci/reference.ts";
-import type { Manifest, ManifestDescriptor } from "../../oci/registry/client.ts";
+import type { Manifest, ManifestDescriptor } from "../../oci/descriptor.ts";
 import { Challenged, type ForwardingClient } from "../../oci/registry/forwarding-client.ts";
 import { partsOf } from "../../oci/registry/platform-image.ts";
 import { RegistryError } from "../../oci/registry/registry-error.ts";

@@ -3,9 +3,9 @@
 import { stat } from "node:fs/promises";
 import { faultOf, ImgmatchError } from "../../errors.ts";
 import { exitCodes, type ProblemCode } from "../../problem-codes.ts";
-import { fetchLock } from "../../lock/fetch-lock.ts";
-import type { FindTrust, IndexReader } from "../../lock/index-trust.ts";
-import { readLock } from "../../lock/lock-file.ts";
+import { fetchLock } from "../../lock/store/fetch-lock.ts";
+import type { FindTrust, IndexReader } from "../../lock/store/index-trust.ts";
+import { readLock } from "../../lock/store/lock-file.ts";
 import type { Lock } from "../../lock/lock.ts";
 import { type ImageReference, parseImageReference, withTag } from "../../oci/reference.ts";
 import { slug } from "../../oci/slug.ts";

@@ -1,8 +1,8 @@
 /** Probes this host in another process: a driver that hangs blocks that process and not the mirror. */
 
 import { ImgmatchError } from "../../errors.ts";
-import type { HostFacts } from "../../host/facts.ts";
-import { parseHostFacts } from "../../host/parse-facts.ts";
+import type { HostFacts } from "../../facts/facts.ts";
+import { parseHostFacts } from "../../facts/parse-facts.ts";
 import { isRecord, parseJson } from "../../io/json.ts";
 import { type LineProgram, startLineProgram } from "../../io/line-program.ts";
 import { late, within } from "../../io/within.ts";

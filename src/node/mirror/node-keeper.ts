@@ -1,7 +1,7 @@
 /** Keeps the node's labels and facts in its cluster true: writes changes, and removes labels that no longer hold. */
 
 import { faultOf } from "../../errors.ts";
-import { formatFactsLine } from "../../host/format-facts.ts";
+import { formatFactsLine } from "../../facts/format-facts.ts";
 import { factsAnnotation, ownLabels } from "../../host/kubernetes/cluster-objects.ts";
 import type { Lock } from "../../lock/lock.ts";
 import { withoutUse } from "../launch/gpu-units.ts";

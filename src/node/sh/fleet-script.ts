@@ -9,7 +9,7 @@ import { newBranch, newFields, queryFields } from "../../host/nvidia/nvidia-smi.
 import { smiTimeoutMs } from "../../host/nvidia/run-nvidia-smi.ts";
 import { libraryFolders, tegraChips } from "../../host/nvidia/surroundings.ts";
 import { formatLock } from "../../lock/format-lock.ts";
-import { byVendor, type GpuVendor } from "../../lock/requirement.ts";
+import { byVendor, type GpuVendor } from "../../hardware/gpu-vendors.ts";
 import type { Lock } from "../../lock/lock.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import { sortedEntries } from "../../io/collections.ts";

@@ -6,7 +6,7 @@ import type { ComputeCapability } from "../../hardware/compute-capability.ts";
 import { gpuArchitectures } from "../../hardware/gpu-architectures.ts";
 import type { GpuClass } from "../../hardware/gpu-class.ts";
 import { parseGpuTarget } from "../../hardware/gpu-target.ts";
-import { type DriverScale, driverScales } from "../../host/facts.ts";
+import { type DriverScale, driverScales } from "../../facts/facts.ts";
 import type { CudaRequirement, RocmRequirement } from "../../lock/requirement.ts";
 import { orderSteps } from "../../resolve/order-steps.ts";
 import { checkAmdCode } from "../../resolve/rules/amd/amd-gpus.ts";

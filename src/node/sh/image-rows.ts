@@ -5,22 +5,20 @@ import { findMarch } from "../../hardware/cpu-marches.ts";
 import { amdFamilies } from "../../hardware/cpu-models.ts";
 import { parseVersion } from "../../hardware/driver-version.ts";
 import { gpuClasses } from "../../hardware/gpu-class.ts";
-import { type DriverScale, driverScales } from "../../host/facts.ts";
+import { type DriverScale, driverScales } from "../../facts/facts.ts";
 import {
-  byVendor,
   type CudaRequirement,
   type GpuNeeds,
-  type GpuVendor,
-  gpuVendors,
   type Side,
   sidesOf,
   vendorsOf,
 } from "../../lock/requirement.ts";
+import { byVendor, type GpuVendor, gpuVendors } from "../../hardware/gpu-vendors.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
 import { alternativesOf } from "../../lock/alternatives.ts";
 import { compareText, remember } from "../../io/collections.ts";
 import { featuresBuiltFor } from "../../resolve/built-for.ts";
-import { normalizePlatform } from "../../resolve/host-view.ts";
+import { normalizePlatform } from "../../lock/lock.ts";
 import { compileOrder } from "./compile-order.ts";
 import { amdCodeRow, codeTable, driverGrid } from "./gpu-tables.ts";
 import { createInterner, type Interner, requireTables } from "./require-tables.ts";

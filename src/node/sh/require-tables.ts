@@ -3,7 +3,7 @@
 import { remember } from "../../io/collections.ts";
 import { compareVersionTexts, parseVersion, type VersionParts } from "../../hardware/driver-version.ts";
 import { type GpuClass, gpuClasses } from "../../hardware/gpu-class.ts";
-import type { DriverScale } from "../../host/facts.ts";
+import type { DriverScale } from "../../facts/facts.ts";
 import type { CudaRequirement } from "../../lock/requirement.ts";
 import { brandOf, brandsByName } from "../../resolve/nvidia-view.ts";
 import { parseRequire } from "../../resolve/rules/nvidia/parse-nvidia-require.ts";

@@ -1,5 +1,6 @@
 /** The requests of imgmatch to an OCI registry. Only 404 means absent; any other failure throws. */
 
+import type { Manifest, ManifestDescriptor } from "../descriptor.ts";
 import type { Digest } from "../digest.ts";
 import type { ImageReference } from "../reference.ts";
 
@@ -57,15 +58,4 @@ export interface BlobCopier {
     to: ImageReference,
     blob: { readonly digest: Digest; readonly size: number },
   ): Promise<"there" | "mounted" | "sent">;
-}
-
-export interface ManifestDescriptor {
-  readonly digest: Digest;
-  readonly mediaType: string;
-  /** Bytes. */
-  readonly size: number;
-}
-
-export interface Manifest extends ManifestDescriptor {
-  readonly bytes: Uint8Array;
 }

@@ -6,9 +6,11 @@ import { type Digest, isDigest } from "../digest.ts";
 import { entryFor, platformEntries } from "../platform-entries.ts";
 import { isIndexType } from "../media-types.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../reference.ts";
-import type { Manifest, RegistryClient } from "./client.ts";
+import type { RegistryClient } from "./client.ts";
+import type { Manifest } from "../descriptor.ts";
 import { RegistryError } from "./registry-error.ts";
-import { type StoredBlobs, storedBlobs } from "./stored-blobs.ts";
+import { storedBlobs } from "./stored-blobs.ts";
+import type { StoredBlobs } from "../../lock/lock.ts";
 
 interface PlatformImage {
   /** The digest of the platform's manifest, and not of an index around it. */

@@ -1,10 +1,8 @@
 /** Reads the sizes of an image's blobs from its manifest. */
 
+import type { StoredBlobs } from "../../lock/lock.ts";
 import { fieldsOf } from "../../io/json.ts";
 import { isDigest, isSize } from "../digest.ts";
-
-/** Bytes of an image's configuration and layers, by the first 16 hexadecimal digits of their digests. */
-export type StoredBlobs = Readonly<Record<string, number>>;
 
 /** No runtime mounts so many layers. */
 const mostBlobs = 1000;

@@ -1,7 +1,7 @@
 /** The refusals of an image that needs a GPU, on a host without a usable one. */
 
-import type { HostProblem } from "../../host/facts.ts";
-import { type GpuVendor, vendorNames } from "../../lock/requirement.ts";
+import type { HostProblem } from "../../facts/facts.ts";
+import { type GpuVendor, vendorNames } from "../../hardware/gpu-vendors.ts";
 import { vendorOfProblem } from "../host-view.ts";
 import { byHand, misfit } from "../misfit.ts";
 import type { Misfit, ReasonCode } from "../verdict.ts";

@@ -1,6 +1,7 @@
 /** The GPUs that an image is for, and the GPUs whose state may make the image the wrong answer. */
 
-import { type GpuVendor, gpuVendors, type Requirement, vendorsOf } from "../../lock/requirement.ts";
+import { type Requirement, vendorsOf } from "../../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../../hardware/gpu-vendors.ts";
 import { type FitOptions, wantsCpu } from "../resolve-options.ts";
 
 /** `unjudged`: an accelerator without rules, which only a user's word chooses. */

@@ -2,7 +2,8 @@
 
 import { compareVersions, parseVersion } from "../../hardware/driver-version.ts";
 import { marchPlatforms } from "../../hardware/march-platforms.ts";
-import { type HostView, normalizePlatform } from "../host-view.ts";
+import type { HostView } from "../host-view.ts";
+import { normalizePlatform } from "../../lock/lock.ts";
 import { byHand, misfit } from "../misfit.ts";
 import type { Misfit } from "../verdict.ts";
 import { rule } from "./rule.ts";

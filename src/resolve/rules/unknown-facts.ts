@@ -1,7 +1,7 @@
 /** Rule: no image is judged by a fact that is unknown. Unknown is not "no". */
 
-import { type GpuVendor, gpuVendors, vendorNames } from "../../lock/requirement.ts";
-import { isLabelled } from "../../host/host-problems.ts";
+import { type GpuVendor, gpuVendors, vendorNames } from "../../hardware/gpu-vendors.ts";
+import { isLabelled } from "../../facts/host-problems.ts";
 import type { HostView } from "../host-view.ts";
 import { byHand, misfit } from "../misfit.ts";
 import type { FitOptions } from "../resolve-options.ts";

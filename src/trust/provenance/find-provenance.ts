@@ -8,7 +8,7 @@ import type { Digest } from "../../oci/digest.ts";
 import { isIndexType } from "../../oci/media-types.ts";
 import { withDigest } from "../../oci/reference.ts";
 import { selectPlatformManifest } from "../../oci/registry/platform-image.ts";
-import type { Manifest } from "../../oci/registry/client.ts";
+import type { Manifest } from "../../oci/descriptor.ts";
 import type { Evidence, Subject } from "../evidence.ts";
 import {
   type EvidenceReader,

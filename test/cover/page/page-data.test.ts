@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { named } from "../../../src/cover/image-use.ts";
 import { type HostClass, classifyHosts } from "../../../src/resolve/host-classes.ts";
 import { coverReport } from "../../../src/cover/cover-report.ts";
-import { checkHostFacts } from "../../../src/host/parse-facts.ts";
+import { checkHostFacts } from "../../../src/facts/parse-facts.ts";
 import { answersOf } from "../../../src/cover/page/answers.ts";
 import { optionsOf, type PageData, pageData } from "../../../src/cover/page/page-data.ts";
 import { pack, unpack } from "../../../src/cover/page/packed.ts";

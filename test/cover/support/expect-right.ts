@@ -3,8 +3,8 @@
 import { expect } from "vitest";
 import type { Cover } from "../../../src/cover/cover-classes.ts";
 import type { CoverFleet } from "../../../src/cover/cover-fleet.ts";
-import type { HostFacts } from "../../../src/host/facts.ts";
-import type { NamedHost } from "../../../src/host/read-hosts.ts";
+import type { HostFacts } from "../../../src/facts/facts.ts";
+import type { NamedHost } from "../../../src/facts/named-host.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
 import { imagesOf, vendorsUnusedBy } from "../../../src/resolve/unasked.ts";
 import { viewHost } from "../../../src/resolve/host-view.ts";

@@ -2,8 +2,8 @@
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { readCpu } from "../../../src/host/cpu/cpu-facts.ts";
-import type { HostFacts } from "../../../src/host/facts.ts";
-import type { NamedHost } from "../../../src/host/read-hosts.ts";
+import type { HostFacts } from "../../../src/facts/facts.ts";
+import type { NamedHost } from "../../../src/facts/named-host.ts";
 import { cpuHost } from "../../resolve/support/hosts.ts";
 
 const samples = new URL("../../../../shared/samples/", import.meta.url);

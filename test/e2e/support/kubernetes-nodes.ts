@@ -2,8 +2,8 @@
 
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { HostFacts } from "../../../src/host/facts.ts";
-import { formatFactsLine, formatHostFacts } from "../../../src/host/format-facts.ts";
+import type { HostFacts } from "../../../src/facts/facts.ts";
+import { formatFactsLine, formatHostFacts } from "../../../src/facts/format-facts.ts";
 import { factsAnnotation } from "../../../src/host/kubernetes/cluster-objects.ts";
 import { formatLock } from "../../../src/lock/format-lock.ts";
 import type { Lock } from "../../../src/lock/lock.ts";

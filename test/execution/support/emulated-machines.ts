@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import pLimit from "p-limit";
 import { cpuLevel } from "../../../src/hardware/cpu-levels.ts";
-import type { HostFacts } from "../../../src/host/facts.ts";
+import type { HostFacts } from "../../../src/facts/facts.ts";
 import { cpuHost } from "../../resolve/support/hosts.ts";
 import { cpuidProgram } from "./cpuid-program.ts";
 

@@ -8,7 +8,7 @@ import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
 import { planFleet } from "../../../src/fleet/open/plan-fleet.ts";
 import { applyEdits } from "../../../src/fleet/init/draft.ts";
 import { initFrom } from "../../../src/fleet/init/init-from.ts";
-import type { HostFacts } from "../../../src/host/facts.ts";
+import type { HostFacts } from "../../../src/facts/facts.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { runInProcess } from "../../support/run-cli.ts";
 

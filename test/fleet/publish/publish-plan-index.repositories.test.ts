@@ -15,8 +15,8 @@ import { publishPlanIndex } from "../../../src/fleet/publish/publish-plan-index.
 import { surveyRegistries } from "../../../src/fleet/publish/survey.ts";
 import { verifyLock } from "../../../src/fleet/publish/verify-lock.ts";
 import { buildPlan, type BuildPlanOptions } from "../../../src/fleet/run/run-plan.ts";
-import { fetchLock } from "../../../src/lock/fetch-lock.ts";
-import { readLock } from "../../../src/lock/lock-file.ts";
+import { fetchLock } from "../../../src/lock/store/fetch-lock.ts";
+import { readLock } from "../../../src/lock/store/lock-file.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
 import { parseLock } from "../../../src/lock/parse-lock.ts";
 import { fleetScript } from "../../../src/node/sh/fleet-script.ts";

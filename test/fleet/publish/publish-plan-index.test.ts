@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Lock } from "../../../src/lock/lock.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
 import { promoteIndex, publishAdopted } from "../../../src/fleet/publish/publish-plan-index.ts";
-import { fetchLock } from "../../../src/lock/fetch-lock.ts";
+import { fetchLock } from "../../../src/lock/store/fetch-lock.ts";
 import { image, lockOf } from "../../resolve/support/locks.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "./support/memory-registry.ts";
 

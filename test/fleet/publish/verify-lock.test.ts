@@ -2,11 +2,11 @@ import { describe, expect, it } from "vitest";
 import type { Lock } from "../../../src/lock/lock.ts";
 import type { Digest } from "../../../src/oci/digest.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
-import { formatFleetIndex } from "../../../src/lock/format-fleet-index.ts";
+import { formatFleetIndex } from "../../../src/lock/store/format-fleet-index.ts";
 import { verifyLock } from "../../../src/fleet/publish/verify-lock.ts";
 import { indexOf } from "../../oci/registry/support/index-of-lock.ts";
 import { image, lockOf } from "../../resolve/support/locks.ts";
-import { shownImages } from "../../../src/fleet/publish/shown-images.ts";
+import { shownImages } from "../../../src/resolve/shown-images.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "./support/memory-registry.ts";
 
 function setUp(): { registry: MemoryRegistry; lock: Lock } {

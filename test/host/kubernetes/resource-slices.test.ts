@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { HostFacts } from "../../../src/host/facts.ts";
-import { formatHostFacts } from "../../../src/host/format-facts.ts";
-import { parseHostFacts } from "../../../src/host/parse-facts.ts";
+import type { HostFacts } from "../../../src/facts/facts.ts";
+import { formatHostFacts } from "../../../src/facts/format-facts.ts";
+import { parseHostFacts } from "../../../src/facts/parse-facts.ts";
 import { readHost } from "../../../src/host/read-host.ts";
 import { readHosts } from "../../../src/host/read-hosts.ts";
 import { nodeLabels } from "../../../src/node/launch/labels/node-labels.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { unknownGpu } from "../../../src/host/no-facts.ts";
+import { unknownGpu } from "../../../src/facts/no-facts.ts";
 import { interpretNvml } from "../../../src/host/nvidia/nvml.ts";
 import { readNvmlWithKoffi } from "../../../src/host/nvidia/nvml-koffi.ts";
 import { needs } from "../../support/needs.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../../src/errors.ts";
-import type { GpuFacts } from "../../../src/host/facts.ts";
+import type { GpuFacts } from "../../../src/facts/facts.ts";
 import type { HostIo } from "../../../src/host/host-io.ts";
 import { applyVisibility, narrowGpus, selectGpus } from "../../../src/host/nvidia/visible-devices.ts";
 

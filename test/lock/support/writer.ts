@@ -1,7 +1,7 @@
 /** A process that adds cells to a lock: `writer LOCK PREFIX COUNT [stop]`. Says `ready` before the first; with `stop` it stops itself once, while it holds the lock. */
 
 import type { Lock } from "../../../src/lock/lock.ts";
-import { updateLock } from "../../../src/lock/update-lock.ts";
+import { updateLock } from "../../../src/lock/store/update-lock.ts";
 
 const [path = "", prefix = "", count = "1", stop] = process.argv.slice(2);
 const digest = `sha256:${"0".repeat(64)}` as const;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../../src/errors.ts";
-import type { GpuFacts, HostFacts } from "../../../src/host/facts.ts";
+import type { GpuFacts, HostFacts } from "../../../src/facts/facts.ts";
 import { chooseGpus } from "../../../src/node/launch/choose-gpus.ts";
 import { type GpuUnit, kindOf, narrowTo, unitsOf, useOf } from "../../../src/node/launch/gpu-units.ts";
 import { gpusBusy, parseComputeApps } from "../../../src/node/launch/gpus-busy.ts";

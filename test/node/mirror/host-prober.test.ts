@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { formatFactsLine } from "../../../src/host/format-facts.ts";
+import { formatFactsLine } from "../../../src/facts/format-facts.ts";
 import { createHostProber, type HostProberOptions } from "../../../src/node/mirror/host-prober.ts";
 import { cpuHost } from "../../resolve/support/hosts.ts";
 import { makeFolder } from "../../support/folders.ts";

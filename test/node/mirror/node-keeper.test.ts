@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { HostFacts } from "../../../src/host/facts.ts";
-import { parseHostFacts } from "../../../src/host/parse-facts.ts";
+import type { HostFacts } from "../../../src/facts/facts.ts";
+import { parseHostFacts } from "../../../src/facts/parse-facts.ts";
 import { readHost } from "../../../src/host/read-host.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
 import { createChooser } from "../../../src/node/mirror/answer-request.ts";

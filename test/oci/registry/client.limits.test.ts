@@ -2,11 +2,11 @@ import { describe, expect, it } from "vitest";
 import { digestOf } from "../../../src/oci/digest-of.ts";
 import { indexTypes } from "../../../src/oci/media-types.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
-import type { Manifest } from "../../../src/oci/registry/client.ts";
+import type { Manifest } from "../../../src/oci/descriptor.ts";
 import { entryAnnotations } from "../../../src/lock/entry-annotations.ts";
 import { annotations, indexFormat } from "../../../src/lock/fleet-index.ts";
 import { registryLimits } from "../../../src/io/limits.ts";
-import { isBound, parseFleetIndex, readFleetIndex } from "../../../src/lock/read-fleet-index.ts";
+import { isBound, parseFleetIndex, readFleetIndex } from "../../../src/lock/store/read-fleet-index.ts";
 import { tagOperations } from "../../../src/oci/registry/tags.ts";
 import type { Send } from "../../../src/oci/registry/transport.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Manifest } from "../../../src/oci/registry/client.ts";
+import type { Manifest } from "../../../src/oci/descriptor.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
 import { indexTypes, manifestTypes } from "../../../src/oci/media-types.ts";
 import { parseImageConfig, readImageConfig } from "../../../src/oci/registry/platform-image.ts";

@@ -2,7 +2,7 @@
 
 import { hasRuntime } from "../../../src/host/container-runtime.ts";
 import { parseCpuinfo } from "../../../src/host/cpu/cpuinfo.ts";
-import { kernelNumber } from "../../../src/host/fact-grammar.ts";
+import { kernelNumber } from "../../../src/facts/fact-grammar.ts";
 import {
   parseSmiComplaint,
   parseSmiCsv,

@@ -1,8 +1,8 @@
 /** Random hosts and locks, drawn from few values so that most rules decide often. */
 
 import fc from "fast-check";
-import { compatModes } from "../../../src/host/facts.ts";
-import type { AmdGpuFacts, DriverScale, GpuFacts, HostFacts, HostProblem } from "../../../src/host/facts.ts";
+import { compatModes } from "../../../src/facts/facts.ts";
+import type { AmdGpuFacts, DriverScale, GpuFacts, HostFacts, HostProblem } from "../../../src/facts/facts.ts";
 import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
 import {
   type CudaRequirement,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { HostProblem } from "../../../src/host/facts.ts";
+import type { HostProblem } from "../../../src/facts/facts.ts";
 import { checkFit } from "../../../src/resolve/check-fit.ts";
 import { compilePins } from "../../../src/resolve/pins.ts";
 import { a100, gpuHost } from "../support/hosts.ts";

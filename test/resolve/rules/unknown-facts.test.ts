@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { HostFacts } from "../../../src/host/facts.ts";
+import type { HostFacts } from "../../../src/facts/facts.ts";
 import { resolveImage } from "../../../src/resolve/resolve-image.ts";
 import { cpuHost, gpuHost, h100 } from "../support/hosts.ts";
 import { cuda, gpuImage, image, lockOf } from "../support/locks.ts";

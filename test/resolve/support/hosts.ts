@@ -1,7 +1,7 @@
 /** Host facts for tests: a healthy machine that each test changes in one place. */
 
-import type { AmdGpuFacts, GpuFacts, HostFacts, NvidiaFacts } from "../../../src/host/facts.ts";
-import { unknownGpu } from "../../../src/host/no-facts.ts";
+import type { AmdGpuFacts, GpuFacts, HostFacts, NvidiaFacts } from "../../../src/facts/facts.ts";
+import { unknownGpu } from "../../../src/facts/no-facts.ts";
 
 export const avx512 = ["avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"];
 export const levelV3 = [

@@ -1,15 +1,9 @@
 /** The launches of `launch --fleet`: one workload for each image of a lock, on the nodes where resolve picks it. */
 
 import { ImgmatchError } from "../../../errors.ts";
-import {
-  type GpuVendor,
-  gpuVendors,
-  needsGpus,
-  noGpus,
-  vendorNames,
-  vendorsOf,
-} from "../../../lock/requirement.ts";
-import { unknownHost } from "../../../host/no-facts.ts";
+import { needsGpus, noGpus, vendorsOf } from "../../../lock/requirement.ts";
+import { type GpuVendor, gpuVendors, vendorNames } from "../../../hardware/gpu-vendors.ts";
+import { unknownHost } from "../../../facts/no-facts.ts";
 import type { Lock, LockedImage } from "../../../lock/lock.ts";
 import { isAdopted } from "../../../lock/adopted-lock.ts";
 import { neededRequirement } from "../../../lock/needed-requirement.ts";

@@ -8,15 +8,9 @@ import { amdArchitectures, findAmdArchitecture } from "../../../hardware/amd-arc
 import { parseComputeCapability } from "../../../hardware/compute-capability.ts";
 import { cudaOfDriver, driverBranches } from "../../../hardware/cuda-toolkits.ts";
 import { compareMinor, parseCudaVersion, parseVersion } from "../../../hardware/driver-version.ts";
-import {
-  answerOfSide,
-  type BySide,
-  type GpuVendor,
-  gpuVendors,
-  type Side,
-  sidesOf,
-} from "../../../lock/requirement.ts";
-import { unknownAmdGpu, unknownHost } from "../../../host/no-facts.ts";
+import { answerOfSide, type BySide, type Side, sidesOf } from "../../../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../../../hardware/gpu-vendors.ts";
+import { unknownAmdGpu, unknownHost } from "../../../facts/no-facts.ts";
 import { groupBy } from "../../../io/collections.ts";
 import { alternativesOf } from "../../../lock/alternatives.ts";
 import type { Lock, LockedImage } from "../../../lock/lock.ts";
@@ -24,7 +18,8 @@ import { viewAmd } from "../../../resolve/amd-view.ts";
 import { featuresBuiltFor } from "../../../resolve/built-for.ts";
 import { askNow, isEligible } from "../../../resolve/check-fit.ts";
 import type { CompatView, NvidiaView } from "../../../resolve/nvidia-view.ts";
-import { type HostView, normalizePlatform } from "../../../resolve/host-view.ts";
+import type { HostView } from "../../../resolve/host-view.ts";
+import { normalizePlatform } from "../../../lock/lock.ts";
 import { openQuestion, rank, type ResolveImageOptions } from "../../../resolve/resolve-image.ts";
 import { checkAmdCode } from "../../../resolve/rules/amd/amd-gpus.ts";
 import { driverThresholds } from "../../../resolve/rules/nvidia/driver.ts";

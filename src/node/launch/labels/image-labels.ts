@@ -4,7 +4,7 @@
  */
 
 import { needsGpus } from "../../../lock/requirement.ts";
-import type { HostFacts } from "../../../host/facts.ts";
+import type { HostFacts } from "../../../facts/facts.ts";
 import { groupBy, sortedEntries } from "../../../io/collections.ts";
 import type { Lock } from "../../../lock/lock.ts";
 import { pinTextOf } from "../../../resolve/resolve-options.ts";

@@ -1,8 +1,8 @@
 /** Writes a node's labels for each system, within its limits for names and values. */
 
-import type { HostFacts } from "../../../host/facts.ts";
+import type { HostFacts } from "../../../facts/facts.ts";
 import { groupBy } from "../../../io/collections.ts";
-import type { GpuVendor } from "../../../lock/requirement.ts";
+import type { GpuVendor } from "../../../hardware/gpu-vendors.ts";
 import { unitsOf } from "../gpu-units.ts";
 import { shellWord } from "../shell.ts";
 import type { NodeLabels } from "./node-labels.ts";

@@ -1,9 +1,9 @@
 /** The labels of a node's facts. */
 
 import { marchesOn } from "../../../hardware/cpu-marches.ts";
-import type { HostFacts } from "../../../host/facts.ts";
+import type { HostFacts } from "../../../facts/facts.ts";
 import { sortedEntries } from "../../../io/collections.ts";
-import { type GpuVendor, gpuVendors } from "../../../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../../../hardware/gpu-vendors.ts";
 import { type HostView, viewHost } from "../../../resolve/host-view.ts";
 import { nvidiaLabels } from "./nvidia-labels.ts";
 import { keys, labelledFeatures, type LabelValues, mark, numberOf, platformValue } from "./vocabulary.ts";

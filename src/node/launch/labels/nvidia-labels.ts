@@ -1,6 +1,6 @@
 /** The labels of a node's NVIDIA GPUs. */
 
-import type { HostFacts } from "../../../host/facts.ts";
+import type { HostFacts } from "../../../facts/facts.ts";
 import { groupBy } from "../../../io/collections.ts";
 import { type HostView, vendorOfProblem } from "../../../resolve/host-view.ts";
 import { checkNvidiaPresence } from "../../../resolve/rules/nvidia/nvidia-presence.ts";

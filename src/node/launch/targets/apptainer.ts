@@ -5,7 +5,7 @@
 
 import { byDigest } from "../../../oci/immutable-reference.ts";
 import { flag, flags } from "../fields.ts";
-import type { GpuVendor } from "../../../lock/requirement.ts";
+import type { GpuVendor } from "../../../hardware/gpu-vendors.ts";
 import { neededUnits } from "../gpu-needs.ts";
 import { type GpuUnit, unitId } from "../gpu-units.ts";
 import { deviceNodes } from "../nvidia-handover.ts";

@@ -3,7 +3,7 @@
  * validation accepts them (test/e2e/kubernetes.test.ts).
  */
 
-import type { GpuVendor } from "../../../lock/requirement.ts";
+import type { GpuVendor } from "../../../hardware/gpu-vendors.ts";
 import type { DaemonSet, Deployment } from "kubernetes-types/apps/v1.js";
 import type { Job } from "kubernetes-types/batch/v1.js";
 import type {

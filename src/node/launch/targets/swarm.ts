@@ -4,7 +4,8 @@
  * Compose file version 3, "deploy"; ROCm/container-toolkit, commit 192fe8e: docs/container-runtime/docker-swarm.md.
  */
 
-import { type GpuVendor, gpuVendors, vendorsOf } from "../../../lock/requirement.ts";
+import { vendorsOf } from "../../../lock/requirement.ts";
+import { type GpuVendor, gpuVendors } from "../../../hardware/gpu-vendors.ts";
 import { assignments, filled, flag, flags, given } from "../fields.ts";
 import { refuseBundled, wholeGpus } from "../gpu-needs.ts";
 import { labelNames } from "../labels/vocabulary.ts";

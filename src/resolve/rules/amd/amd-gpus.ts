@@ -2,7 +2,7 @@
 
 import { genericOf, spirvTarget } from "../../../hardware/amd-generics.ts";
 import { compareText } from "../../../io/collections.ts";
-import { isLabelled } from "../../../host/host-problems.ts";
+import { isLabelled } from "../../../facts/host-problems.ts";
 import type { RocmRequirement } from "../../../lock/requirement.ts";
 import type { AmdGpuView, AmdView } from "../../amd-view.ts";
 import type { HostView } from "../../host-view.ts";

@@ -4,7 +4,7 @@ import { type ComputeCapability, formatComputeCapability } from "../../../hardwa
 import { cudaOfDriver } from "../../../hardware/cuda-toolkits.ts";
 import { compareCudaVersions, driverBranch, parseCudaVersion } from "../../../hardware/driver-version.ts";
 import { findArchitecture } from "../../../hardware/gpu-architectures.ts";
-import { isLabelled } from "../../../host/host-problems.ts";
+import { isLabelled } from "../../../facts/host-problems.ts";
 import type { HostView } from "../../host-view.ts";
 import { byHand, misfit } from "../../misfit.ts";
 import type { GpuView, NvidiaView } from "../../nvidia-view.ts";

@@ -2,9 +2,9 @@
 
 import { findMarch } from "../../../../src/hardware/cpu-marches.ts";
 import type { CoverFleet } from "../../../../src/cover/cover-fleet.ts";
-import type { GpuFacts, HostFacts, HostProblem } from "../../../../src/host/facts.ts";
-import type { NamedHost } from "../../../../src/host/read-hosts.ts";
-import { unknownGpu, unknownHost } from "../../../../src/host/no-facts.ts";
+import type { GpuFacts, HostFacts, HostProblem } from "../../../../src/facts/facts.ts";
+import type { NamedHost } from "../../../../src/facts/named-host.ts";
+import { unknownGpu, unknownHost } from "../../../../src/facts/no-facts.ts";
 import { cudaOfDriver } from "../../../../src/hardware/cuda-toolkits.ts";
 import type { Lock, LockedImage } from "../../../../src/lock/lock.ts";
 import type { Digest } from "../../../../src/oci/digest.ts";

@@ -3,10 +3,10 @@
 import type {
   BlobCopier,
   BlobWriter,
-  Manifest,
   ReferrersReader,
   RegistryClient,
 } from "../../../../src/oci/registry/client.ts";
+import type { Manifest } from "../../../../src/oci/descriptor.ts";
 import { parseReferrers } from "../../../../src/oci/registry/referrers.ts";
 import type { Digest } from "../../../../src/oci/digest.ts";
 import { digestOf } from "../../../../src/oci/digest-of.ts";

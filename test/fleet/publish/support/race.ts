@@ -10,7 +10,7 @@ import { publishIndex } from "../../../../src/fleet/publish/publish-index.ts";
 import type { RegistryClient } from "../../../../src/oci/registry/client.ts";
 import { createRegistryClient } from "../../../../src/oci/registry/create-client.ts";
 import type { IndexedImage } from "../../../../src/lock/fleet-index.ts";
-import { parseFleetIndex, readFleetIndex } from "../../../../src/lock/read-fleet-index.ts";
+import { parseFleetIndex, readFleetIndex } from "../../../../src/lock/store/read-fleet-index.ts";
 import { image as lockedImage } from "../../../resolve/support/locks.ts";
 import type { Fault, HttpRegistry, Plan } from "./http-registry.ts";
 

@@ -5,8 +5,8 @@ import { describe, expect, it } from "vitest";
 import { formatComputeCapability } from "../../../../src/hardware/compute-capability.ts";
 import { gpuArchitectures } from "../../../../src/hardware/gpu-architectures.ts";
 import { compareVersions } from "../../../../src/hardware/driver-version.ts";
-import type { HostFacts } from "../../../../src/host/facts.ts";
-import { parseHostFacts } from "../../../../src/host/parse-facts.ts";
+import type { HostFacts } from "../../../../src/facts/facts.ts";
+import { parseHostFacts } from "../../../../src/facts/parse-facts.ts";
 import { labelFormats } from "../../../../src/node/launch/labels/label-formats.ts";
 import { nodeLabels } from "../../../../src/node/launch/labels/node-labels.ts";
 import {

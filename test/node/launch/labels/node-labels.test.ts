@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { formatFactsLine } from "../../../../src/host/format-facts.ts";
-import type { HostFacts } from "../../../../src/host/facts.ts";
+import { formatFactsLine } from "../../../../src/facts/format-facts.ts";
+import type { HostFacts } from "../../../../src/facts/facts.ts";
 import { formatLock } from "../../../../src/lock/format-lock.ts";
 import { questionKeys } from "../../../../src/node/launch/labels/image-labels.ts";
 import { runInProcess } from "../../../support/run-cli.ts";

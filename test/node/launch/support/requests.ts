@@ -1,6 +1,6 @@
 /** Launches for tests: one image in each way of getting a GPU, with everything that can be asked. */
 
-import type { HostFacts } from "../../../../src/host/facts.ts";
+import type { HostFacts } from "../../../../src/facts/facts.ts";
 import type { LaunchRequest } from "../../../../src/node/launch/target.ts";
 import { parseImmutableReference } from "../../../../src/oci/immutable-reference.ts";
 import { a100, amdHost, cpuHost, gpuHost, mi300x } from "../../../resolve/support/hosts.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { HostFacts } from "../../../../src/host/facts.ts";
+import type { HostFacts } from "../../../../src/facts/facts.ts";
 import { launchTargets } from "../../../../src/node/launch/launch-targets.ts";
 import type { LaunchRequest } from "../../../../src/node/launch/target.ts";
 import type { Requirement } from "../../../../src/lock/requirement.ts";

@@ -2,10 +2,10 @@
 
 import type { Lock } from "../../../../src/lock/lock.ts";
 import { type ImageReference, parseImageReference } from "../../../../src/oci/reference.ts";
-import { formatFleetIndex } from "../../../../src/lock/format-fleet-index.ts";
+import { formatFleetIndex } from "../../../../src/lock/store/format-fleet-index.ts";
 import { type FleetIndex, indexedImage } from "../../../../src/lock/fleet-index.ts";
-import { shownImages } from "../../../../src/fleet/publish/shown-images.ts";
-import { lockOfIndex, parseFleetIndex } from "../../../../src/lock/read-fleet-index.ts";
+import { shownImages } from "../../../../src/resolve/shown-images.ts";
+import { lockOfIndex, parseFleetIndex } from "../../../../src/lock/store/read-fleet-index.ts";
 
 /** The index that publishing a lock writes: every image with a digest. */
 export function indexOf({ name, version, prefer = [], images }: Lock): FleetIndex {

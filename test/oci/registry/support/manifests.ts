@@ -1,6 +1,6 @@
 /** Manifests in their true format, and a client for tests that never really waits. */
 
-import type { Manifest } from "../../../../src/oci/registry/client.ts";
+import type { Manifest } from "../../../../src/oci/descriptor.ts";
 import {
   createRegistryClient,
   type FullRegistryClient,

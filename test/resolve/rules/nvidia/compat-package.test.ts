@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { GpuFacts, HostFacts } from "../../../../src/host/facts.ts";
+import type { GpuFacts, HostFacts } from "../../../../src/facts/facts.ts";
 import type { DriverRequirement } from "../../../../src/lock/requirement.ts";
 import { checkFit } from "../../../../src/resolve/check-fit.ts";
 import { a100, gpu, gpuHost, orin, rtx4090 } from "../../support/hosts.ts";

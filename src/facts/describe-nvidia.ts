@@ -1,8 +1,8 @@
 /** Prints the NVIDIA side of host facts for people. */
 
-import type { GpuFacts, HostFacts, NvidiaFacts } from "../facts.ts";
-import { type FactsRow, unknown } from "../gpu-side.ts";
-import { isLabelled } from "../host-problems.ts";
+import type { GpuFacts, HostFacts, NvidiaFacts } from "./facts.ts";
+import { type FactsRow, unknown } from "./sides.ts";
+import { isLabelled } from "./host-problems.ts";
 
 /** Without such a problem, a driver without a version is a driver of unknown version. */
 function driverless(problems: HostFacts["problems"]): boolean {

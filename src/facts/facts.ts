@@ -2,7 +2,7 @@
 
 import type { Problem } from "../errors.ts";
 import type { GpuClass } from "../hardware/gpu-class.ts";
-import type { GpuVendor } from "../lock/requirement.ts";
+import type { GpuVendor } from "../hardware/gpu-vendors.ts";
 
 export type { GpuClass };
 
@@ -196,6 +196,9 @@ export interface AmdGpuFacts {
 /** A card as one GPU (SPX), as two, three or four GPUs, or as a GPU for each compute die (CPX). */
 export const computePartitions = ["SPX", "DPX", "TPX", "QPX", "CPX"] as const;
 export type ComputePartition = (typeof computePartitions)[number];
+
+/** The source of GPUs that the bus alone tells. */
+export const pciPath = "/sys/bus/pci/devices";
 
 /** A part of the facts, as its reader answers with it. */
 export interface FactsPart<Facts> extends Pick<HostFacts, "problems" | "sources"> {

@@ -1,22 +1,18 @@
 /** Writes a fleet's index as bytes: first the images for all runtimes, then the images for imgmatch alone. */
 
-import { canonical } from "../io/canonical-json.ts";
-import { digestOf } from "../oci/digest-of.ts";
-import { indexTypes } from "../oci/media-types.ts";
-import { compareFirst } from "../io/collections.ts";
-import type { Manifest } from "../oci/registry/client.ts";
-import { annotationsOf } from "./entry-annotations.ts";
-import { annotations, type FleetIndex, type IndexEntry, indexFormat } from "./fleet-index.ts";
-
-/** The image that a plain pull of the version gets on one platform. */
-export interface ShownImage {
-  /** As runtimes see it: `linux/amd64`, or `linux/amd64/v3` for a runtime that knows its CPU's level. */
-  readonly platform: string;
-  /** null if runtimes see none: every image of the platform needs a GPU, or some machine cannot start the least demanding one. */
-  readonly cell: string | null;
-  /** The least demanding one, if some machine cannot start it. */
-  readonly withheld?: string;
-}
+import { canonical } from "../../io/canonical-json.ts";
+import { digestOf } from "../../oci/digest-of.ts";
+import { indexTypes } from "../../oci/media-types.ts";
+import { compareFirst } from "../../io/collections.ts";
+import type { Manifest } from "../../oci/descriptor.ts";
+import { annotationsOf } from "../entry-annotations.ts";
+import {
+  annotations,
+  type FleetIndex,
+  type IndexEntry,
+  indexFormat,
+  type ShownImage,
+} from "../fleet-index.ts";
 
 export interface FormattedIndex {
   readonly top: Manifest;

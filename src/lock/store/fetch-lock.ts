@@ -1,10 +1,10 @@
 /** Fetches a fleet from its registry, for a machine that has neither matrix nor lock. */
 
-import { faultOf, ImgmatchError } from "../errors.ts";
-import type { ProblemCode } from "../problem-codes.ts";
-import type { Lock } from "./lock.ts";
-import { formatImageReference, type ImageReference } from "../oci/reference.ts";
-import { requireOwn } from "../io/writable-by-others.ts";
+import { faultOf, ImgmatchError } from "../../errors.ts";
+import type { ProblemCode } from "../../problem-codes.ts";
+import type { Lock } from "../lock.ts";
+import { formatImageReference, type ImageReference } from "../../oci/reference.ts";
+import { requireOwn } from "../../io/writable-by-others.ts";
 import {
   type CachedIndex,
   cachePath,

@@ -2,18 +2,18 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import type { HostFacts } from "../../../src/host/facts.ts";
-import { describeHostFacts, formatHostFacts } from "../../../src/host/format-facts.ts";
-import type { NvmlDevice, NvmlReading } from "../../../src/host/nvidia/nvml-reading.ts";
-import { parseSmiCsv } from "../../../src/host/nvidia/nvidia-smi.ts";
-import { parseHostFacts } from "../../../src/host/parse-facts.ts";
-import { probeHost } from "../../../src/host/probe-host.ts";
-import { readHost } from "../../../src/host/read-host.ts";
-import { resolveImage } from "../../../src/resolve/resolve-image.ts";
-import { gpu, gpuHost, h100 } from "../../resolve/support/hosts.ts";
-import { cuda, gpuImage, image, lockOf } from "../../resolve/support/locks.ts";
-import { fixtureHostIo } from "../../support/fixture-host-io.ts";
-import { needs } from "../../support/needs.ts";
+import type { HostFacts } from "../../src/facts/facts.ts";
+import { describeHostFacts, formatHostFacts } from "../../src/facts/format-facts.ts";
+import type { NvmlDevice, NvmlReading } from "../../src/host/nvidia/nvml-reading.ts";
+import { parseSmiCsv } from "../../src/host/nvidia/nvidia-smi.ts";
+import { parseHostFacts } from "../../src/facts/parse-facts.ts";
+import { probeHost } from "../../src/host/probe-host.ts";
+import { readHost } from "../../src/host/read-host.ts";
+import { resolveImage } from "../../src/resolve/resolve-image.ts";
+import { gpu, gpuHost, h100 } from "../resolve/support/hosts.ts";
+import { cuda, gpuImage, image, lockOf } from "../resolve/support/locks.ts";
+import { fixtureHostIo } from "../support/fixture-host-io.ts";
+import { needs } from "../support/needs.ts";
 
 const lock = lockOf({ gpu: gpuImage(cuda("12.1.1", ["sm_80", "sm_90"])), cpu: image() });
 const written = (host: HostFacts) => parseHostFacts(formatHostFacts(host), "facts.json");
@@ -131,7 +131,7 @@ function fixture(name: string): string {
   return fileURLToPath(new URL(`../../fixtures/hosts/${name}`, import.meta.url));
 }
 
-const samples = fileURLToPath(new URL("../../../../shared/samples/hosts", import.meta.url));
+const samples = fileURLToPath(new URL("../../../shared/samples/hosts", import.meta.url));
 const whyNoSamples = existsSync(samples)
   ? null
   : "no reported hosts in ../shared/samples/hosts, beside the checkout (they are not published)";

@@ -1,18 +1,18 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findMarch, type March, marchPlatform } from "../../../src/hardware/cpu-marches.ts";
-import { measuredRules } from "../../../src/lock/requirement.ts";
-import type { HostFacts } from "../../../src/host/facts.ts";
-import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
-import { neededRequirement } from "../../../src/lock/needed-requirement.ts";
-import { shownImages } from "../../../src/fleet/publish/shown-images.ts";
-import type { FleetIndex } from "../../../src/lock/fleet-index.ts";
-import { resolveImage } from "../../../src/resolve/resolve-image.ts";
-import { eachOf } from "../../properties/oracle.ts";
-import { anyLock } from "../../properties/support/machines.ts";
-import { checkOptions, timeoutMs } from "../../properties/support/runs.ts";
-import { cpuHost } from "../../resolve/support/hosts.ts";
-import { cuda, digest, gpuImage, image, lockOf } from "../../resolve/support/locks.ts";
+import { findMarch, type March, marchPlatform } from "../../src/hardware/cpu-marches.ts";
+import { measuredRules } from "../../src/lock/requirement.ts";
+import type { HostFacts } from "../../src/facts/facts.ts";
+import type { Lock, LockedImage } from "../../src/lock/lock.ts";
+import { neededRequirement } from "../../src/lock/needed-requirement.ts";
+import { shownImages } from "../../src/resolve/shown-images.ts";
+import type { FleetIndex } from "../../src/lock/fleet-index.ts";
+import { resolveImage } from "../../src/resolve/resolve-image.ts";
+import { eachOf } from "../properties/oracle.ts";
+import { anyLock } from "../properties/support/machines.ts";
+import { checkOptions, timeoutMs } from "../properties/support/runs.ts";
+import { cpuHost } from "./support/hosts.ts";
+import { cuda, digest, gpuImage, image, lockOf } from "./support/locks.ts";
 
 const featuresOf = (march: string) => findMarch(march)?.features ?? [];
 

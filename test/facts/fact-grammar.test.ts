@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { kernelNumber } from "../../src/host/fact-grammar.ts";
+import { kernelNumber } from "../../src/facts/fact-grammar.ts";
 import { readHost } from "../../src/host/read-host.ts";
 import { labelFormats } from "../../src/node/launch/labels/label-formats.ts";
 import { nodeLabels } from "../../src/node/launch/labels/node-labels.ts";

@@ -3,8 +3,8 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { ImgmatchError, type Problem } from "../../src/errors.ts";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";
-import { formatHostFacts } from "../../src/host/format-facts.ts";
-import { parseHostFacts } from "../../src/host/parse-facts.ts";
+import { formatHostFacts } from "../../src/facts/format-facts.ts";
+import { parseHostFacts } from "../../src/facts/parse-facts.ts";
 
 const root = fileURLToPath(new URL("../fixtures/hosts", import.meta.url));
 const minimal = { schemaVersion: 1, platform: "linux/amd64", cpu: {} };

@@ -1,10 +1,10 @@
 /** Reads the lock from disk and checks it. */
 
-import { ImgmatchError } from "../errors.ts";
-import { readTextFile } from "../io/files.ts";
-import { inputLimits } from "../io/limits.ts";
-import type { Lock } from "./lock.ts";
-import { parseLock } from "./parse-lock.ts";
+import { ImgmatchError } from "../../errors.ts";
+import { readTextFile } from "../../io/files.ts";
+import { inputLimits } from "../../io/limits.ts";
+import type { Lock } from "../lock.ts";
+import { parseLock } from "../parse-lock.ts";
 
 /** Throws `LOCK_NOT_FOUND` without a file. */
 export async function readLock(path: string, shown = path): Promise<Lock> {

@@ -12,14 +12,14 @@ import {
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, describe, expect, test } from "vitest";
-import { ownedName } from "../../src/io/owner.ts";
-import type { Lock } from "../../src/lock/lock.ts";
-import { readLock, readLockIfPresent } from "../../src/lock/lock-file.ts";
-import { formatLock } from "../../src/lock/format-lock.ts";
-import { parseLock } from "../../src/lock/parse-lock.ts";
-import { updateLock } from "../../src/lock/update-lock.ts";
-import { bundled } from "../support/bundle.ts";
-import { makeFolder } from "../support/folders.ts";
+import { ownedName } from "../../../src/io/owner.ts";
+import type { Lock } from "../../../src/lock/lock.ts";
+import { readLock, readLockIfPresent } from "../../../src/lock/store/lock-file.ts";
+import { formatLock } from "../../../src/lock/format-lock.ts";
+import { parseLock } from "../../../src/lock/parse-lock.ts";
+import { updateLock } from "../../../src/lock/store/update-lock.ts";
+import { bundled } from "../../support/bundle.ts";
+import { makeFolder } from "../../support/folders.ts";
 
 const lock = parseLock(readFileSync("test/fixtures/locks/v2.json", "utf8"), "v2.json");
 const renamed = (given: Lock | null): Lock => ({ ...(given ?? lock), version: `${given?.version}+` });

@@ -9,17 +9,17 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { publishIndex } from "../../src/fleet/publish/publish-index.ts";
-import { ImgmatchError } from "../../src/errors.ts";
-import type { ProblemCode } from "../../src/problem-codes.ts";
-import type { RegistryClient } from "../../src/oci/registry/client.ts";
-import { type FetchOptions, fetchLock, formatAge } from "../../src/lock/fetch-lock.ts";
-import { digestOf } from "../../src/oci/digest-of.ts";
-import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
-import { createMemoryRegistry, type MemoryRegistry } from "../fleet/publish/support/memory-registry.ts";
-import { image } from "../resolve/support/locks.ts";
-import { makeFolder } from "../support/folders.ts";
-import { needs } from "../support/needs.ts";
+import { publishIndex } from "../../../src/fleet/publish/publish-index.ts";
+import { ImgmatchError } from "../../../src/errors.ts";
+import type { ProblemCode } from "../../../src/problem-codes.ts";
+import type { RegistryClient } from "../../../src/oci/registry/client.ts";
+import { type FetchOptions, fetchLock, formatAge } from "../../../src/lock/store/fetch-lock.ts";
+import { digestOf } from "../../../src/oci/digest-of.ts";
+import { parseImageReference, withDigest } from "../../../src/oci/reference.ts";
+import { createMemoryRegistry, type MemoryRegistry } from "../../fleet/publish/support/memory-registry.ts";
+import { image } from "../../resolve/support/locks.ts";
+import { makeFolder } from "../../support/folders.ts";
+import { needs } from "../../support/needs.ts";
 
 const reference = parseImageReference("registry.example.com/team/app:1.0");
 

@@ -1,24 +1,30 @@
 /** Reads a fleet's index: bytes of a registry or a cache → entries → lock. */
 
-import { ImgmatchError } from "../errors.ts";
-import { anyText, checked, list, record, shape, someText } from "../io/checks.ts";
-import { registryLimits } from "../io/limits.ts";
-import { type Lock, lockSchemaVersion } from "./lock.ts";
-import { choosingFields, digest } from "./parse-lock.ts";
-import type { Manifest, ManifestDescriptor, RegistryClient } from "../oci/registry/client.ts";
-import { isDigest, type Digest } from "../oci/digest.ts";
-import { entryAnnotations, readEntry } from "./entry-annotations.ts";
+import { ImgmatchError } from "../../errors.ts";
+import { anyText, checked, list, record, shape, someText } from "../../io/checks.ts";
+import { registryLimits } from "../../io/limits.ts";
+import { type Lock, lockSchemaVersion } from "../lock.ts";
+import { choosingFields, digest } from "../parse-lock.ts";
+import type { RegistryClient } from "../../oci/registry/client.ts";
+import type { Manifest, ManifestDescriptor } from "../../oci/descriptor.ts";
+import { isDigest, type Digest } from "../../oci/digest.ts";
+import { entryAnnotations, readEntry } from "../entry-annotations.ts";
 import {
   annotations,
   type FleetIndex,
   type IndexedImage,
   type IndexEntry,
   indexFormat,
-} from "./fleet-index.ts";
-import { fieldsOf, isRecord, parseJson, text } from "../io/json.ts";
-import { didYouMean, suggest } from "../io/suggest.ts";
-import { isIndexType, isMediaType } from "../oci/media-types.ts";
-import { formatImageReference, formatRepository, type ImageReference, withDigest } from "../oci/reference.ts";
+} from "../fleet-index.ts";
+import { fieldsOf, isRecord, parseJson, text } from "../../io/json.ts";
+import { didYouMean, suggest } from "../../io/suggest.ts";
+import { isIndexType, isMediaType } from "../../oci/media-types.ts";
+import {
+  formatImageReference,
+  formatRepository,
+  type ImageReference,
+  withDigest,
+} from "../../oci/reference.ts";
 
 /** An index with its parts, as the registry has them. */
 export interface StoredIndex {

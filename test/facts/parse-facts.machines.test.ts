@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { findMarch, marchFeatures } from "../../src/hardware/cpu-marches.ts";
-import { parseHostFacts } from "../../src/host/parse-facts.ts";
-import { machines } from "./machines.ts";
+import { parseHostFacts } from "../../src/facts/parse-facts.ts";
+import { machines } from "../host/machines.ts";
 
 const root = fileURLToPath(new URL("../fixtures/hosts", import.meta.url));
 

@@ -1,11 +1,11 @@
 /** Changes the lock on disk: read, change, replace, one process at a time. */
 
-import { ImgmatchError } from "../errors.ts";
-import { refuseForeignLock } from "./adopted-lock.ts";
-import { formatLock } from "./format-lock.ts";
+import { ImgmatchError } from "../../errors.ts";
+import { refuseForeignLock } from "../adopted-lock.ts";
+import { formatLock } from "../format-lock.ts";
 import { acquireLease } from "./lease.ts";
 import { readLockIfPresent } from "./lock-file.ts";
-import type { Lock } from "./lock.ts";
+import type { Lock } from "../lock.ts";
 
 /** A process that loses its lease so often is too slow: it fails. */
 const tries = 5;

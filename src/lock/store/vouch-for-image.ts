@@ -1,11 +1,11 @@
 /** Requires a trusted signer's signature of one image, or of the index that names the image. */
 
-import { ImgmatchError } from "../errors.ts";
-import { fieldsOf, parseJson } from "../io/json.ts";
-import type { Digest } from "../oci/digest.ts";
-import { type ImageReference, withDigest } from "../oci/reference.ts";
+import { ImgmatchError } from "../../errors.ts";
+import { fieldsOf, parseJson } from "../../io/json.ts";
+import type { Digest } from "../../oci/digest.ts";
+import { type ImageReference, withDigest } from "../../oci/reference.ts";
 import { fetchLock } from "./fetch-lock.ts";
-import { indexFormat } from "./fleet-index.ts";
+import { indexFormat } from "../fleet-index.ts";
 import type { FindTrust, IndexReader, SignedBy } from "./index-trust.ts";
 import { formatOf } from "./read-fleet-index.ts";
 

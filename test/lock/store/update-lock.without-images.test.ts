@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { withoutImages } from "../../src/fleet/lock.ts";
-import { image, lockOf } from "../resolve/support/locks.ts";
+import { withoutImages } from "../../../src/fleet/lock.ts";
+import { image, lockOf } from "../../resolve/support/locks.ts";
 
 const lock = lockOf({ a: image(), b: image(), c: image() });
 

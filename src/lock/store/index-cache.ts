@@ -2,16 +2,16 @@
 
 import { chmod, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
-import { ImgmatchError } from "../errors.ts";
-import { makeFolders } from "../io/folders.ts";
-import { readTextFile } from "../io/files.ts";
-import { writeFileAtomic } from "../io/write-file.ts";
-import { inputLimits } from "../io/limits.ts";
-import { isDigest } from "../oci/digest.ts";
-import { digestOf } from "../oci/digest-of.ts";
-import { isRecord, parseJson, text } from "../io/json.ts";
-import { formatImageReference, type ImageReference } from "../oci/reference.ts";
-import type { Manifest } from "../oci/registry/client.ts";
+import { ImgmatchError } from "../../errors.ts";
+import { makeFolders } from "../../io/folders.ts";
+import { readTextFile } from "../../io/files.ts";
+import { writeFileAtomic } from "../../io/write-file.ts";
+import { inputLimits } from "../../io/limits.ts";
+import { isDigest } from "../../oci/digest.ts";
+import { digestOf } from "../../oci/digest-of.ts";
+import { isRecord, parseJson, text } from "../../io/json.ts";
+import { formatImageReference, type ImageReference } from "../../oci/reference.ts";
+import type { Manifest } from "../../oci/descriptor.ts";
 import { isBound, type StoredIndex } from "./read-fleet-index.ts";
 
 const cacheVersion = 1;

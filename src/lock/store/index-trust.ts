@@ -1,9 +1,9 @@
 /** The demands on the index of a fleet: who must have signed the index, and which fleet and tag it must be for. `trust/` makes them. */
 
-import type { Lock } from "./lock.ts";
-import type { Digest } from "../oci/digest.ts";
-import type { ImageReference } from "../oci/reference.ts";
-import type { ReferrersReader, RegistryClient } from "../oci/registry/client.ts";
+import type { Lock } from "../lock.ts";
+import type { Digest } from "../../oci/digest.ts";
+import type { ImageReference } from "../../oci/reference.ts";
+import type { ReferrersReader, RegistryClient } from "../../oci/registry/client.ts";
 
 /** The requests that read an index and its signatures. */
 export type IndexReader = Pick<RegistryClient, "findManifest" | "readManifest" | "streamBlob"> &

@@ -14,11 +14,11 @@
 import { lstat, mkdir, open, readdir, rename, rm, rmdir, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ImgmatchError } from "../errors.ts";
-import { ignoring, isErrno } from "../io/files.ts";
-import { isLeft, ownedName, ownerIsGone, ownerPid } from "../io/owner.ts";
-import { makeFolderFor } from "../io/project-folder.ts";
-import { writeFailed } from "../io/system-error.ts";
+import { ImgmatchError } from "../../errors.ts";
+import { ignoring, isErrno } from "../../io/files.ts";
+import { isLeft, ownedName, ownerIsGone, ownerPid } from "../../io/owner.ts";
+import { makeFolderFor } from "../../io/project-folder.ts";
+import { writeFailed } from "../../io/system-error.ts";
 
 export interface Lease {
   /** Replaces the file and ends the lease. False, and nothing is replaced, where another process has taken it over. */

@@ -1,7 +1,7 @@
 /** Prints the AMD side of host facts for people. */
 
-import type { AmdFacts, AmdGpuFacts, HostFacts } from "../facts.ts";
-import { type FactsRow, unknown } from "../gpu-side.ts";
+import type { AmdFacts, AmdGpuFacts, HostFacts } from "./facts.ts";
+import { type FactsRow, unknown } from "./sides.ts";
 
 export function describeAmd(
   amd: AmdFacts | null | undefined,

@@ -4,20 +4,20 @@
  * containerd from 2.1 on fetches every shown image of the platform. The other images are for `resolve`.
  */
 
-import { needsGpus } from "../../lock/requirement.ts";
-import { levelNeeded } from "../../hardware/cpu-levels.ts";
-import { findMarch, marchesRunning } from "../../hardware/cpu-marches.ts";
-import { compareVersions, parseVersion } from "../../hardware/driver-version.ts";
-import { alternativesOf } from "../../lock/alternatives.ts";
-import { neededRequirement } from "../../lock/needed-requirement.ts";
-import { compareText, groupBy, remember, sortedEntries } from "../../io/collections.ts";
-import type { ShownImage } from "../../lock/format-fleet-index.ts";
-import type { FleetIndex, IndexedImage } from "../../lock/fleet-index.ts";
-import { builtFor } from "../../resolve/built-for.ts";
-import { normalizePlatform } from "../../resolve/host-view.ts";
-import type { Candidate, OrderStep } from "../../resolve/order-steps.ts";
-import { orderBy, sortCandidates } from "../../resolve/rank.ts";
-import { hardwareAxes } from "../../resolve/unasked.ts";
+import { needsGpus } from "../lock/requirement.ts";
+import { levelNeeded } from "../hardware/cpu-levels.ts";
+import { findMarch, marchesRunning } from "../hardware/cpu-marches.ts";
+import { compareVersions, parseVersion } from "../hardware/driver-version.ts";
+import { alternativesOf } from "../lock/alternatives.ts";
+import { neededRequirement } from "../lock/needed-requirement.ts";
+import { compareText, groupBy, remember, sortedEntries } from "../io/collections.ts";
+import type { ShownImage } from "../lock/fleet-index.ts";
+import type { FleetIndex, IndexedImage } from "../lock/fleet-index.ts";
+import { builtFor } from "./built-for.ts";
+import { normalizePlatform } from "../lock/lock.ts";
+import type { Candidate, OrderStep } from "./order-steps.ts";
+import { orderBy, sortCandidates } from "./rank.ts";
+import { hardwareAxes } from "../lock/lock.ts";
 
 /** Levels that runtimes ask for by `variant`, lowest first. Not v1: podman 4.3 takes no image of that variant. */
 const variants = { "x86-64-v2": "v2", "x86-64-v3": "v3", "x86-64-v4": "v4" } as const;

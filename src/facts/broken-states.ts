@@ -1,7 +1,7 @@
 /** States in which the driver answers and CUDA fails before the first kernel, with the facts that show each state. */
 
-import type { FabricState, GpuFacts, HostFacts, HostProblem, NvidiaFacts, RecoveryAction } from "../facts.ts";
-import { gpuLabel } from "../host-problems.ts";
+import type { FabricState, GpuFacts, HostFacts, HostProblem, NvidiaFacts, RecoveryAction } from "./facts.ts";
+import { gpuLabel } from "./host-problems.ts";
 
 interface State {
   readonly code: HostProblem["code"];

@@ -2,10 +2,10 @@
 
 import { assertNever } from "../errors.ts";
 import { printable } from "../printable.ts";
-import { type GpuVendor, gpuVendors, vendorNames } from "../lock/requirement.ts";
-import { describeAmd } from "./amd/describe-amd-facts.ts";
-import { type FactsRow, sideOfFacts, unknown } from "./gpu-side.ts";
-import { describeNvidia } from "./nvidia/describe-nvidia-facts.ts";
+import { type GpuVendor, gpuVendors, vendorNames } from "../hardware/gpu-vendors.ts";
+import { describeAmd } from "./describe-amd.ts";
+import { type FactsRow, sideOfFacts, unknown } from "./sides.ts";
+import { describeNvidia } from "./describe-nvidia.ts";
 import type { CompatMode, ContainerGpus, HostFacts, VendorFacts } from "./facts.ts";
 import { isLabelled } from "./host-problems.ts";
 import { checkHostFacts } from "./parse-facts.ts";

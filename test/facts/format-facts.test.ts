@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { formatHostFacts } from "../../src/host/format-facts.ts";
-import { parseHostFacts } from "../../src/host/parse-facts.ts";
+import { formatHostFacts } from "../../src/facts/format-facts.ts";
+import { parseHostFacts } from "../../src/facts/parse-facts.ts";
 
 const text = readFileSync("docs/examples/vision/hosts/h100.json", "utf8");
 

@@ -24,7 +24,7 @@ import {
   wholeNumber,
   type Members,
 } from "../io/checks.ts";
-import { byVendor, type GpuVendor } from "../lock/requirement.ts";
+import { byVendor, type GpuVendor } from "../hardware/gpu-vendors.ts";
 import { compareFirst } from "../io/collections.ts";
 import { fieldsOf, isRecord, readJson } from "../io/json.ts";
 import { inputLimits, requireSize } from "../io/limits.ts";
@@ -52,7 +52,7 @@ import {
   type VendorFacts,
 } from "./facts.ts";
 import { unknownUse } from "./no-facts.ts";
-import { withBrokenStates } from "./nvidia/broken-states.ts";
+import { withBrokenStates } from "./broken-states.ts";
 
 /**
  * Reads facts as `imgmatch probe --json` writes them. A missing key means unknown; an unknown key is a mistake.
