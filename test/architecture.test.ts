@@ -57,26 +57,25 @@ function target(from: string, specifier: string): string {
     : specifier;
 }
 
-const folderOf = (path: string) =>
-  path.includes("/") ? (path.split("/")[0] ?? "") : path.replace(/\.ts$/, "");
+/** Words of images, which lock and rules are made of: the part of `oci/` that asks nobody. */
+const words = ["descriptor", "digest", "immutable-reference", "media-types", "reference"].map(
+  (name) => `oci/${name}.ts`,
+);
+/** The hall of a file: its first folder, but for two folders that are halls in two parts. */
+function folderOf(path: string): string {
+  if (words.includes(path)) return "words";
+  // What programs embed: entries beside the face.
+  if (["inspect.ts", "resolve.ts"].includes(path)) return "index";
+  if (path.startsWith("lock/store/")) return "lock/store";
+  return path.includes("/") ? (path.split("/")[0] ?? "") : path.replace(/\.ts$/, "");
+}
 
-/** Each hall knows those before it alone, types included. The first three are files that all may import. */
+/** What has to be known to change a rule. */
+const core = ["hardware", "facts", "words", "lock", "resolve"];
+/** Each hall knows those before it alone, types included. The first four are files that all may import. */
 const halls = [
   ...["version", "printable", "problem-codes", "errors"],
-  ...[
-    "io",
-    "hardware",
-    "oci",
-    "lock",
-    "host",
-    "resolve",
-    "inspect",
-    "trust",
-    "fleet",
-    "node",
-    "cover",
-    "pulumi",
-  ],
+  ...["io", ...core, "oci", "lock/store", "host", "inspect", "trust", "fleet", "node", "cover", "pulumi"],
   ...["index", "cli"],
 ] as const;
 
@@ -256,6 +255,34 @@ describe("effects stay at the edge", () => {
     );
     expect(effects.map(({ from, to }) => `${from} → ${to}`)).toEqual([]);
     expect(lines(/\bprocess\.|\bfetch\(|Date\.now\(|Math\.random\(|new Date\(\)/, pure)).toEqual([]);
+  });
+});
+
+/** Everything that these files reach by imports, types and `await import()` included. */
+function reached(roots: readonly string[]): readonly string[] {
+  const seen = new Set(roots);
+  for (const path of seen) for (const { from, to } of imports) if (from === path) seen.add(to);
+  return [...seen];
+}
+
+describe("the core", () => {
+  const all = reached(files.filter((path) => core.includes(folderOf(path))));
+
+  test("reaches no module of Node, and nothing outside but words, errors and what reads text", () => {
+    expect(all.filter((path) => !sources.has(path))).toEqual(["semver"]);
+    const own = all.filter((path) => sources.has(path));
+    expect([...new Set(own.map(folderOf))].sort()).toEqual(
+      [...core, "errors", "io", "printable", "problem-codes"].sort(),
+    );
+  });
+
+  test("is at most 12,000 lines", () => {
+    const lines = all.map((path) => (sources.get(path) ?? "").split("\n").length - 1);
+    expect(lines.reduce((sum, each) => sum + each, 0)).toBeLessThan(12_000);
+  });
+
+  test("and the walk would find one: who reads a lock's file reaches node:fs", () => {
+    expect(reached(["lock/store/lock-file.ts"])).toContain("node:fs");
   });
 });
 

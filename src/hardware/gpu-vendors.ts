@@ -7,6 +7,9 @@ export type GpuVendor = (typeof gpuVendors)[number];
 /** The vendors' names for people. */
 export const vendorNames: Readonly<Record<GpuVendor, string>> = { nvidia: "NVIDIA", amd: "AMD" };
 
+/** The names of the vendors' toolkits. */
+export const toolkitNames: Readonly<Record<GpuVendor, string>> = { nvidia: "CUDA", amd: "ROCm" };
+
 /** A table of one row for each vendor. */
 export function byVendor<Row>(row: (vendor: GpuVendor) => Row): Readonly<Record<GpuVendor, Row>> {
   return Object.fromEntries(gpuVendors.map((vendor) => [vendor, row(vendor)])) as Record<GpuVendor, Row>;

@@ -1,5 +1,6 @@
 /** AMD's releases and targets, as a matrix writes them. */
 
+import { toolkitNames } from "../../hardware/gpu-vendors.ts";
 import type { Place, Problem } from "../../errors.ts";
 import { amdTargetNames, parseAmdTarget } from "../../hardware/amd-target.ts";
 import { isRocmRelease, shortRocm } from "../../hardware/rocm-releases.ts";
@@ -9,7 +10,7 @@ import { type Parsed, refused, valueProblem } from "./matrix-problems.ts";
 import type { ToolkitInput } from "./value-schemas.ts";
 
 export const amdAxis = {
-  name: "ROCm",
+  name: toolkitNames.amd,
   key: "rocm",
   axis: null,
   takes: [],

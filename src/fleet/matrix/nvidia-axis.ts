@@ -1,5 +1,6 @@
 /** NVIDIA's toolkits and targets, as a matrix writes them. */
 
+import { toolkitNames } from "../../hardware/gpu-vendors.ts";
 import type { Place } from "../../errors.ts";
 import { formatComputeCapability } from "../../hardware/compute-capability.ts";
 import {
@@ -25,7 +26,7 @@ import type { DriverInput, ToolkitInput } from "./value-schemas.ts";
 type Toolkit = Toolkits["nvidia"];
 
 export const nvidiaAxis = {
-  name: "CUDA",
+  name: toolkitNames.nvidia,
   key: "cuda",
   axis: "cuda",
   takes: ["driver", "require"],

@@ -3,6 +3,7 @@
 import { dirname } from "node:path";
 import { type Problem, throwProblems, usageError } from "../../errors.ts";
 import type { NamedHost } from "../../facts/named-host.ts";
+import { channelLosses } from "../../resolve/channel-losses.ts";
 import { askGit } from "../../io/git.ts";
 import { matchesGlob } from "../../io/glob.ts";
 import { count, firstOf } from "../../io/table.ts";
@@ -25,11 +26,6 @@ import type { Matrix } from "../matrix/matrix.ts";
 import type { ChannelEvent } from "./publication.ts";
 import { moveChannel } from "./move-channel.ts";
 import type { FleetSigner } from "./sign-fleet.ts";
-import { groupBy } from "../../io/collections.ts";
-import { toolkitOf } from "../matrix/gpu-axes.ts";
-import { alternativesOf } from "../../lock/alternatives.ts";
-import { classifyHosts } from "../../resolve/host-classes.ts";
-import { rankImages } from "../../resolve/resolve-image.ts";
 
 export interface ChannelChoice {
   /** The matrix that has the channels. Default: `matrix.yaml`. */
@@ -180,40 +176,4 @@ async function whoMoves(folder: string, { env }: Pick<World, "env">): Promise<st
   if (inCi) return inCi;
   const name = await askGit(folder, ["config", "--get", "user.name"], { timeoutMs: 5_000 });
   return (name.ok && name.text.trim()) || env.USER || "unknown";
-}
-
-/**
- * A line for each loss of hosts. Without hosts, it compares the kinds of images: somebody who runs CUDA 12 from the channel must not
- * find CUDA 13 there.
- */
-export function channelLosses(before: Lock, after: Lock, hosts: readonly NamedHost[]): readonly string[] {
-  if (hosts.length === 0) {
-    const kept = new Set(kindsOf(after));
-    return kindsOf(before)
-      .filter((kind) => !kept.has(kind))
-      .map((kind) => `it has images for ${kind}, and would have none`);
-  }
-  const changes = classifyHosts(hosts, [before, after]).flatMap(({ facts, names }) => {
-    const [was, is] = [before, after].map((fleet) => {
-      const [best] = rankImages(fleet, facts).ranked;
-      return best === undefined ? null : kindOf(best.image);
-    });
-    if (was == null || was === is) return [];
-    return [{ names, change: is == null ? `no image in place of ${was}` : `${is} in place of ${was}` }];
-  });
-  return [...groupBy(changes, ({ change }) => change)].map(([change, all]) => {
-    const names = all.flatMap((each) => each.names);
-    return `${count(names.length, "host")} would get ${change}: ${firstOf(names, 5)}`;
-  });
-}
-
-function kindsOf({ images }: Lock): readonly string[] {
-  return [...new Set(Object.values(images).flatMap(alternativesOf).map(kindOf))].sort();
-}
-
-/** The vendor, and the major of the toolkit. */
-function kindOf({ requires }: Pick<LockedImage, "requires">): string {
-  const toolkit = toolkitOf(requires);
-  if (toolkit === undefined) return requires.accelerator ?? "the CPU";
-  return `${toolkit.name} ${toolkit.release.split(".")[0]}`;
 }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { channelLosses } from "../../../src/fleet/publish/promote-channels.ts";
-import { cpuHost, gpuHost, h100 } from "../../resolve/support/hosts.ts";
-import { cuda, gpuImage, image, lockOf } from "../../resolve/support/locks.ts";
+import { channelLosses } from "../../src/resolve/channel-losses.ts";
+import { cpuHost, gpuHost, h100 } from "./support/hosts.ts";
+import { cuda, gpuImage, image, lockOf } from "./support/locks.ts";
 
 const thirteen = cuda("13.0.2", ["sm_90"], { driver: { mode: "host", minimum: "580.65.06" } });
 const amd = (release: string) =>
