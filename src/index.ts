@@ -11,6 +11,21 @@
  * @packageDocumentation
  */
 
+import { checkWith } from "./node/check.ts";
+import { exportShWith } from "./node/export-sh.ts";
+import { labelsWith } from "./node/labels.ts";
+import { launchWith } from "./node/launch.ts";
+import { pullWith } from "./node/pull.ts";
+import { resolveWith } from "./node/resolve.ts";
+import { runWith } from "./node/run.ts";
+import { serveWith } from "./node/serve.ts";
+import { whyNotWith } from "./node/why-not.ts";
+import { coverWith } from "./cover/cover.ts";
+import { probeWith } from "./host/probe.ts";
+import { initWith } from "./fleet/init.ts";
+import { promoteWith } from "./fleet/promote.ts";
+import { ports } from "./ports.ts";
+
 export { ImgmatchError } from "./errors.ts";
 
 // A team builds
@@ -20,33 +35,33 @@ export { build } from "./fleet/build.ts";
 export { mergeLocks, pruneLock, removeFromLock, updateBases } from "./fleet/lock.ts";
 export { exportBake } from "./fleet/export-bake.ts";
 export { exportGithubMatrix } from "./fleet/export-github-matrix.ts";
-export { init } from "./fleet/init.ts";
+export const init = initWith(ports);
 export { matrixJsonSchema } from "./fleet/matrix/json-schema.ts";
 export { plan } from "./fleet/plan.ts";
 export { publish } from "./fleet/publish.ts";
 export { render } from "./fleet/render.ts";
 export { verify } from "./fleet/verify.ts";
-export { promote } from "./fleet/promote.ts";
+export const promote = promoteWith(ports);
 export { inspect } from "./inspect/inspect-subjects.ts";
 
 // A node asks
 export { hardware } from "./hardware/hardware.ts";
-export { probe } from "./host/probe.ts";
-export { check } from "./node/check.ts";
+export const probe = probeWith(ports);
+export const check = checkWith(ports);
 export { doctor } from "./node/doctor.ts";
 export { exportNfdCompat } from "./node/export-nfd-compat.ts";
-export { exportSh } from "./node/export-sh.ts";
-export { labels } from "./node/labels.ts";
-export { launch } from "./node/launch.ts";
+export const exportSh = exportShWith(ports);
+export const labels = labelsWith(ports);
+export const launch = launchWith(ports);
 export { prove } from "./node/prove.ts";
-export { pull } from "./node/pull.ts";
-export { resolve } from "./node/resolve.ts";
-export { run } from "./node/run.ts";
-export { serve } from "./node/serve.ts";
-export { whyNot } from "./node/why-not.ts";
+export const pull = pullWith(ports);
+export const resolve = resolveWith(ports);
+export const run = runWith(ports);
+export const serve = serveWith(ports);
+export const whyNot = whyNotWith(ports);
 
 // Many hosts
-export { cover } from "./cover/cover.ts";
+export const cover = coverWith(ports);
 
 // The types that these are made of
 export type * from "./inspect.ts";
@@ -179,7 +194,7 @@ export type {
   ImageProvenance,
   ProvenanceVerification,
 } from "./trust/provenance/verify-provenance.ts";
-export type { RegistryFleetChoice } from "./trust/registry-fleet.ts";
+export type { RegistryFleetChoice } from "./node/question.ts";
 export type { SignatureFormat, SignedImages } from "./trust/sign/sign-images.ts";
 export type { SignatureDemands, TrustDemands } from "./trust/asks-trust.ts";
 export type { SignerNames } from "./trust/trusted-signers.ts";

@@ -5,6 +5,7 @@ import { lockPath } from "../lock/lock.ts";
 import type { CheckAnswer, CheckOptions } from "../node/check.ts";
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import { describeBy, describeRequirement } from "../resolve/describe-measured.ts";
+import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
 import { catalogOption, many, withAll, withHosts, withRegistries, withTrust } from "./flags/options.ts";
 import { progressTo } from "./open-progress.ts";
@@ -40,7 +41,8 @@ export const check: Define = (command, run) =>
     .action(run(checkCommand));
 
 async function checkCommand(flags: CheckOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
-  const { check: answerOf, isAboutMany } = await import("../node/check.ts");
+  const { checkWith, isAboutMany } = await import("../node/check.ts");
+  const answerOf = checkWith(ports);
   const progress = progressTo(context);
   const onEvent: CheckOptions["onEvent"] = (event) => {
     if (event.type === "open") progress.layer(event);

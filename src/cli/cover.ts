@@ -3,6 +3,7 @@
 import type { CoverOptions } from "../cover/cover.ts";
 import { usageError } from "../errors.ts";
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
+import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
 import {
   catalogOption,
@@ -72,7 +73,8 @@ export const cover: Define = (command, run) =>
 async function coverCommand(flags: CoverFlags, context: CommandContext): Promise<ExitCode> {
   const { json, markdown } = flags;
   if (json && markdown) throw usageError("--json and --markdown exclude each other", "ask for one of them");
-  const { cover: answerOf } = await import("../cover/cover.ts");
+  const { coverWith } = await import("../cover/cover.ts");
+  const answerOf = coverWith(ports);
   const report = await answerOf(flags, context);
   const linesOf = markdown
     ? (await import("./cover-markdown.ts")).coverMarkdown

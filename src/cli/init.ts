@@ -4,6 +4,7 @@ import type { InitFromAnswer, InitFromDefinitionAnswer, InitOptions } from "../f
 import { editWords } from "../fleet/init/draft.ts";
 import { count, formatTable } from "../io/table.ts";
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
+import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
 import { many, withJson } from "./flags/options.ts";
 import { type JsonFlag, print, tell, tellProblem } from "./print.ts";
@@ -41,7 +42,8 @@ export const init: Define = (command, run) =>
     .action(run(initCommand));
 
 async function initCommand({ from = [], ...flags }: InitFlags, context: CommandContext): Promise<ExitCode> {
-  const { init: answerOf } = await import("../fleet/init.ts");
+  const { initWith } = await import("../fleet/init.ts");
+  const answerOf = initWith(ports);
   if (from.length === 0) {
     const answer = await answerOf(flags, context);
     print(context, flags, answer, () => [`wrote ${answer.written.join(", ")}`, "next: imgmatch plan"]);

@@ -2,6 +2,7 @@
 
 import { usageError } from "../errors.ts";
 import type { LabelsOptions } from "../node/labels.ts";
+import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
 import { many, withAll, withFrom, withHosts, withRegistryFleet } from "./flags/options.ts";
 import type { JsonFlag } from "./print.ts";
@@ -30,20 +31,19 @@ export const labels: Define = (command, run) =>
 async function labelsCommand(flags: LabelsFlags, context: CommandContext): Promise<void> {
   const format = flags.format ?? (flags.json ? "json" : "kubernetes");
   const { hosts: [first, ...others] = [] } = flags;
+  const { labelsWith } = await import("../node/labels.ts");
+  const labelsOf = labelsWith(ports);
   if (first !== undefined) {
     const { hostLabelFormats, isHostLabelFormat } = await import(
       "../node/launch/labels/host-label-formats.ts"
     );
     if (!isHostLabelFormat(format)) throw unknownFormat(format, "labels of many hosts", hostLabelFormats);
-    const { hosts } = await (await import("../node/labels.ts")).labels(
-      { ...flags, hosts: [first, ...others] },
-      context,
-    );
+    const { hosts } = await labelsOf({ ...flags, hosts: [first, ...others] }, context);
     return context.out(hostLabelFormats[format].write(hosts));
   }
   const { isLabelFormat, labelFormats } = await import("../node/launch/labels/label-formats.ts");
   if (!isLabelFormat(format)) throw unknownFormat(format, "labels", labelFormats);
-  const { labels, host } = await (await import("../node/labels.ts")).labels(flags, context);
+  const { labels, host } = await labelsOf(flags, context);
   context.out(labelFormats[format].write(labels, host));
 }
 

@@ -4,6 +4,7 @@ import { usageError } from "../errors.ts";
 import { launchTarget, launchTargets } from "../node/launch/launch-targets.ts";
 import type { LaunchFormat } from "../node/launch/target.ts";
 import type { LaunchOptions } from "../node/launch/workload.ts";
+import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
 import { choice, many, withLaunchHost, withQuestion } from "./flags/options.ts";
 import type { JsonFlag } from "./print.ts";
@@ -54,13 +55,13 @@ export const launch: Define = (command, run) =>
   ).action(run(launchCommand));
 
 async function launchCommand({ json, yaml, ...flags }: LaunchFlags, context: CommandContext): Promise<void> {
-  const [{ launch: answerOf }, { formatLaunch }] = await Promise.all([
+  const [{ launchWith }, { formatLaunch }] = await Promise.all([
     import("../node/launch.ts"),
     import("../node/launch/format-launch.ts"),
   ]);
   const { formats } = launchTarget(flags.target);
   if (json && yaml) throw usageError("--json and --yaml exclude each other", "ask for one of them");
   const form: { format?: LaunchFormat } = json ? { format: "json" } : yaml ? { format: "yaml" } : {};
-  const answer = await answerOf({ ...flags, ...form }, context);
+  const answer = await launchWith(ports)({ ...flags, ...form }, context);
   context.out(await formatLaunch(answer, form.format ?? formats[0]));
 }

@@ -5,6 +5,7 @@ import { describeHostFacts, formatFactsLine, formatHostFacts } from "../facts/fo
 import type { HostFacts } from "../facts/facts.ts";
 import type { HostChoice } from "../host/probe.ts";
 import { printableReport } from "../printable.ts";
+import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
 import { withHost } from "./flags/options.ts";
 import type { JsonFlag } from "./print.ts";
@@ -26,13 +27,14 @@ export const probe: Define = (command, run) =>
     .action(run(probeCommand));
 
 async function probeCommand(flags: ProbeFlags, context: CommandContext): Promise<void> {
-  const { probe: answerOf, probeNode } = await import("../host/probe.ts");
+  const { probeWith, readNodeOf } = await import("../host/probe.ts");
   if (flags.eachLine) {
     // The mirror of `serve` asks so, for its node.
-    for await (const _ of context.stdinLines()) context.out(await lineOf(() => probeNode(flags, context)));
+    for await (const _ of context.stdinLines())
+      context.out(await lineOf(() => readNodeOf(flags, { ...context, ...ports })));
     return;
   }
-  const facts = await answerOf(flags, context);
+  const facts = await probeWith(ports)(flags, context);
   context.out(flags.json ? formatHostFacts(facts) : printableReport(describeHostFacts(facts)));
 }
 

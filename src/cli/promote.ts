@@ -4,6 +4,7 @@ import { lockPath } from "../lock/lock.ts";
 import type { PromoteOptions } from "../fleet/promote.ts";
 import type { PromotionEvent } from "../fleet/publish/publication.ts";
 import type { Notice } from "../io/world.ts";
+import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
 import { driverOption, many, noGpu, withAll, withJson, withRegistries, withTrust } from "./flags/options.ts";
 import { withSigning } from "./flags/fleet-options.ts";
@@ -57,7 +58,8 @@ export const promote: Define = (command, run) =>
     .action(run(promoteCommand));
 
 async function promoteCommand(flags: PromoteOptions & JsonFlag, context: CommandContext): Promise<void> {
-  const { promote: promoteFleet } = await import("../fleet/promote.ts");
+  const { promoteWith } = await import("../fleet/promote.ts");
+  const promoteFleet = promoteWith(ports);
   const onEvent = (event: PromotionEvent | Notice) =>
     event.type === "problem" || event.type === "note"
       ? context.onEvent(event)

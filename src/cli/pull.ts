@@ -1,6 +1,7 @@
 /** `imgmatch pull`: pull this host's image with the container runtime, and print its name here. */
 
 import type { PullOptions } from "../node/pull.ts";
+import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
 import { choice, many, withJson, withQuestion, withVisibleGpus } from "./flags/options.ts";
 import { print, type JsonFlag } from "./print.ts";
@@ -30,7 +31,8 @@ export const pull: Define = (command, run) =>
   ).action(run(pullCommand));
 
 async function pullCommand(flags: PullOptions & JsonFlag, context: CommandContext): Promise<void> {
-  const { pull: answerOf } = await import("../node/pull.ts");
+  const { pullWith } = await import("../node/pull.ts");
+  const answerOf = pullWith(ports);
   const answer = await answerOf(flags, context);
   print(context, flags, answer, () => `${answer.name}\n`);
 }

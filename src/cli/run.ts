@@ -2,6 +2,7 @@
 
 import { exitCodes } from "../problem-codes.ts";
 import type { RunOptions } from "../node/run.ts";
+import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
 import { choice, many, withHost, withQuestion } from "./flags/options.ts";
 import { print, type JsonFlag } from "./print.ts";
@@ -36,7 +37,7 @@ export const run: Define = (command, run) =>
     .action(run(runCommand));
 
 async function runCommand(flags: RunFlags, context: CommandContext): Promise<number> {
-  const [{ run: answerOf }, { readRunWords }] = await Promise.all([
+  const [{ runWith }, { readRunWords }] = await Promise.all([
     import("../node/run.ts"),
     import("../node/launch/read-run-words.ts"),
   ]);
@@ -45,13 +46,13 @@ async function runCommand(flags: RunFlags, context: CommandContext): Promise<num
   const options = { ...question, option: [...words, ...flags.option], args: flags.afterDashes };
   if (dryRun) {
     const { shellCommand } = await import("../node/launch/shell.ts");
-    const answer = await answerOf({ ...options, dryRun }, context);
+    const answer = await runWith(ports)({ ...options, dryRun }, context);
     print(context, flags, answer, () => `${shellCommand({ argv: answer.argv, env: {} })}\n`);
     return exitCodes.ok;
   }
   const tty = context.terminal.interactive;
   const onEvent: RunOptions["onEvent"] = ({ type }) => type === "start" && context.takeSignals("child");
-  return answerOf({ ...options, tty, onEvent }, context);
+  return runWith(ports)({ ...options, tty, onEvent }, context);
 }
 
 /** Commander keeps `--` among the words after an option that it does not know. */

@@ -2,6 +2,7 @@
 
 import { join } from "node:path";
 import type { ServeConfig, ServeLine, ServeOptions } from "../node/serve.ts";
+import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
 import { choice, cpuOption, many, positive, withAll, withHost, withRegistryFleet } from "./flags/options.ts";
 import { type JsonFlag, print, tell } from "./print.ts";
@@ -63,7 +64,8 @@ export const serve: Define = (command, run) =>
   ).action(run(serveCommand));
 
 async function serveCommand(flags: ServeFlags, context: CommandContext): Promise<void> {
-  const { serve: answerOf } = await import("../node/serve.ts");
+  const { serveWith } = await import("../node/serve.ts");
+  const answerOf = serveWith(ports);
   const { printConfig } = flags;
   if (printConfig !== undefined) {
     return tellConfig(await answerOf({ ...flags, printConfig }, context), flags, context);

@@ -9,7 +9,13 @@ import type { ResolveImageOptions } from "../resolve/resolve-options.ts";
 import { inWorld, type Watching, type World } from "../io/world.ts";
 import { replaceOwnFile } from "../io/replace-own-file.ts";
 import { readLockIfPresent } from "../lock/store/lock-file.ts";
-import { choiceOf, type QuestionOptions, readFleetQuestion } from "../node/question.ts";
+import {
+  choiceOf,
+  type NodePorts,
+  type NodeWorld,
+  type QuestionOptions,
+  readFleetQuestion,
+} from "../node/question.ts";
 import { refuseTrustWithoutRegistry } from "../trust/asks-trust.ts";
 import { coverReport, type CoverQuestion, type CoverReport } from "./cover-report.ts";
 import { type CoverFleet, plannedFleet } from "./cover-fleet.ts";
@@ -46,11 +52,13 @@ export interface CoverOptions
  * @example
  * const { counts, whatIf } = await cover({ hosts: ["hosts"], whatIf: ["driver=580.95.05"] });
  */
-export async function cover(options: CoverOptions = {}, given?: Partial<World>): Promise<CoverReport> {
-  return inWorld(options, given, (world) => coverIn(options, world));
+export type CoverFunction = (options?: CoverOptions, world?: Partial<World>) => Promise<CoverReport>;
+
+export function coverWith(ports: NodePorts): CoverFunction {
+  return (options = {}, given) => inWorld(options, given, (world) => coverIn(options, world), ports);
 }
 
-async function coverIn(options: CoverOptions, world: World): Promise<CoverReport> {
+async function coverIn(options: CoverOptions, world: NodeWorld): Promise<CoverReport> {
   const { whatIf = [], check = [], html } = options;
   const { fleet, choice, planned } = await readCoverFleet(options, world);
   const suggest = suggestOf(options, planned);
@@ -115,7 +123,7 @@ async function writeSuggested(
 /** Reads a lock, a registry's index, or a matrix. */
 async function readCoverFleet(
   options: CoverOptions,
-  world: World,
+  world: NodeWorld,
 ): Promise<{ fleet: CoverFleet; choice: ResolveImageOptions; planned?: PlannedMatrix }> {
   const { matrix, from, lock } = options;
   if (matrix === undefined) {

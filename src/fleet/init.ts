@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import { usageError } from "../errors.ts";
 import type { HostFacts } from "../facts/facts.ts";
+import type { ClusterReader, HostWorld } from "../host/cluster-reader.ts";
 import { nodeHostIo } from "../host/node-host-io.ts";
 import { probeHost } from "../host/probe-host.ts";
 import { readHostFiles } from "../host/read-host-files.ts";
@@ -55,24 +56,29 @@ export type InitFromDefinitionAnswer = InitAnswer & InitFromDefinition;
  * @example
  * await init({ name: "vision", registry: "registry.example.com/team" });
  */
-export async function init(
-  options: InitOptions & { readonly from: readonly string[] },
-  world?: Partial<World>,
-): Promise<InitFromAnswer | InitFromDefinitionAnswer>;
-export async function init(
-  options?: Omit<InitOptions, "from" | "host" | "hostType" | "write">,
-  world?: Partial<World>,
-): Promise<InitAnswer>;
-export async function init(
-  options: InitOptions = {},
-  given?: Partial<World>,
-): Promise<InitAnswer | InitFromAnswer | InitFromDefinitionAnswer> {
-  return inWorld(options, given, (world) => initIn(options, world));
+export interface InitFunction {
+  (
+    options: InitOptions & { readonly from: readonly string[] },
+    world?: Partial<World>,
+  ): Promise<InitFromAnswer | InitFromDefinitionAnswer>;
+  (
+    options?: Omit<InitOptions, "from" | "host" | "hostType" | "write">,
+    world?: Partial<World>,
+  ): Promise<InitAnswer>;
+}
+
+export function initWith(ports: ClusterReader): InitFunction {
+  const face = (
+    options: InitOptions = {},
+    given?: Partial<World>,
+  ): Promise<InitAnswer | InitFromAnswer | InitFromDefinitionAnswer> =>
+    inWorld(options, given, (world) => initIn(options, world), ports);
+  return face as InitFunction;
 }
 
 async function initIn(
   options: InitOptions,
-  world: World,
+  world: HostWorld,
 ): Promise<InitAnswer | InitFromAnswer | InitFromDefinitionAnswer> {
   const { from = [], host = [], hostType = [], name = "app", registry = "localhost:5000" } = options;
   const { rows: key, map = [] } = options;
@@ -120,10 +126,10 @@ function refuseHosts(host: readonly string[], hostType: readonly string[]): void
 async function factsOf(
   files: readonly string[],
   hostType: readonly string[],
-  { env, readStdin }: World,
+  world: HostWorld,
 ): Promise<readonly HostFacts[]> {
-  if (files.length + hostType.length === 0) return [await probeHost(nodeHostIo(env), {})];
-  return (await readHostFiles(files, readStdin, { hostType })).map(({ facts }) => facts);
+  if (files.length + hostType.length === 0) return [await probeHost(nodeHostIo(world.env), {})];
+  return (await readHostFiles(files, world, { hostType })).map(({ facts }) => facts);
 }
 
 function starterFiles(name: string, registry: string): Record<string, string> {

@@ -2,6 +2,7 @@
 
 import { dirname } from "node:path";
 import { usageError } from "../errors.ts";
+import type { ClusterReader, HostWorld } from "../host/cluster-reader.ts";
 import { type ManyHosts, readManyHosts } from "../host/read-host-files.ts";
 import type { NamedHost } from "../facts/named-host.ts";
 import { readTextFile } from "../io/files.ts";
@@ -62,14 +63,16 @@ export interface Promotion extends Publication {
  * const { index } = await promote({ from: "1.1.0-rc1", to: "1.1.0" });
  * const { channels } = await promote({ channel: ["latest"], hosts: ["hosts"] });
  */
-export async function promote(
+export type PromoteFunction = (
   options: PromoteOptions,
-  given?: Partial<World<PromotionEvent>>,
-): Promise<Promotion> {
-  return inWorld(options, given, (world) => promoteIn(options, world));
+  world?: Partial<World<PromotionEvent>>,
+) => Promise<Promotion>;
+
+export function promoteWith(ports: ClusterReader): PromoteFunction {
+  return (options, given) => inWorld(options, given, (world) => promoteIn(options, world), ports);
 }
 
-async function promoteIn(options: PromoteOptions, world: World<PromotionEvent>): Promise<Promotion> {
+async function promoteIn(options: PromoteOptions, world: HostWorld<PromotionEvent>): Promise<Promotion> {
   const hosts = await readHosts(options, world);
   const choice = choiceOf(options);
   const signFleet = await openSigner(options, world);
@@ -140,7 +143,7 @@ function choiceOf({ from, to, channel = [], ...more }: PromoteOptions): Promotio
 /** The hosts that must not lose by the move of a channel. */
 async function readHosts(
   options: PromoteOptions,
-  world: Pick<World, "readStdin">,
+  world: Pick<HostWorld, "readStdin" | "readClusterNodes">,
 ): Promise<readonly NamedHost[]> {
   const { hosts = [], catalog = [], hostType = [], driver, channel = [] } = options;
   if (hosts.length + catalog.length + hostType.length === 0 && driver === undefined) return [];

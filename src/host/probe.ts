@@ -4,6 +4,7 @@ import { usageError } from "../errors.ts";
 import { readTextFile } from "../io/files.ts";
 import { inputLimits } from "../io/limits.ts";
 import { inWorld, type Watching, type World } from "../io/world.ts";
+import type { ClusterReader, HostWorld } from "./cluster-reader.ts";
 import type { ToldOfHost } from "./complete-hosts.ts";
 import type { HostFacts } from "../facts/facts.ts";
 import { nodeHostIo } from "./node-host-io.ts";
@@ -35,29 +36,25 @@ export interface DriverQuestion {
  * @example
  * const { cpu } = await probe();
  */
-export async function probe(options: HostChoice & Watching = {}, given?: Partial<World>): Promise<HostFacts> {
-  return probeAsking(options, given);
+export type Probe = (options?: HostChoice & Watching, world?: Partial<World>) => Promise<HostFacts>;
+
+export function probeWith(ports: ClusterReader): Probe {
+  return (options = {}, given) => inWorld(options, given, (world) => readHostOf(options, world), ports);
 }
 
-/** The same, with the driver's own word where `askDriver` asks for it. */
-export async function probeAsking(
-  options: HostChoice & DriverQuestion & Watching,
-  given?: Partial<World>,
-): Promise<HostFacts> {
-  return inWorld(options, given, (world) => readFacts(options, world, { ofNode: false }));
+/** Of a choice that asks this machine's driver too, with the driver's own word. */
+export async function readHostOf(options: HostChoice & DriverQuestion, world: HostWorld): Promise<HostFacts> {
+  return readFacts(options, world, { ofNode: false });
 }
 
 /** The same of the node around this container, whose own devices say nothing. */
-export async function probeNode(
-  options: HostChoice & Watching = {},
-  given?: Partial<World>,
-): Promise<HostFacts> {
-  return inWorld(options, given, (world) => readFacts(options, world, { ofNode: true }));
+export async function readNodeOf(options: HostChoice, world: HostWorld): Promise<HostFacts> {
+  return readFacts(options, world, { ofNode: true });
 }
 
 async function readFacts(
   options: HostChoice & DriverQuestion,
-  world: World,
+  world: HostWorld,
   { ofNode }: Required<Pick<ProbeOptions, "ofNode">>,
 ): Promise<HostFacts> {
   const { gpus, driver, askDriver = false, self = ["imgmatch"] } = options;
@@ -82,7 +79,7 @@ async function readFacts(
     );
   }
   const { completeHosts } = await import("./complete-hosts.ts");
-  const named = await readOther(options, world.readStdin);
+  const named = await readOther(options, world);
   const [completed = named] = completeHosts([named], options);
   return completed.facts;
 }
@@ -92,7 +89,7 @@ export function otherHost({ host, hostType }: Pick<HostChoice, "host" | "hostTyp
   return host !== undefined ? "--host" : hostType !== undefined ? "--host-type" : null;
 }
 
-async function readOther({ host, hostType }: HostChoice, readStdin: World["readStdin"]): Promise<NamedHost> {
+async function readOther({ host, hostType }: HostChoice, world: HostWorld): Promise<NamedHost> {
   if (hostType !== undefined) {
     if (host !== undefined)
       throw usageError("--host and --host-type each name the host", "leave one of them out");
@@ -101,7 +98,10 @@ async function readOther({ host, hostType }: HostChoice, readStdin: World["readS
   }
   const { readHost } = await import("./read-host.ts");
   if (host === undefined || host === "-")
-    return { name: "standard input", facts: await readHost(await readStdin(), "standard input") };
+    return {
+      name: "standard input",
+      facts: await readHost(await world.readStdin(), "standard input", world),
+    };
   const text = await readTextFile(host, inputLimits.facts, { fix: "imgmatch probe --json writes one" });
-  return { name: host, facts: await readHost(text, host) };
+  return { name: host, facts: await readHost(text, host, world) };
 }

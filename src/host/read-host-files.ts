@@ -6,7 +6,7 @@ import { ImgmatchError, type Problem, usageError } from "../errors.ts";
 import { compareText } from "../io/collections.ts";
 import { readTextFile } from "../io/files.ts";
 import { inputLimits } from "../io/limits.ts";
-import type { World } from "../io/world.ts";
+import type { HostWorld } from "./cluster-reader.ts";
 import { completeHosts, type ToldOfHost } from "./complete-hosts.ts";
 import { readHosts } from "./read-hosts.ts";
 import type { NamedHost } from "../facts/named-host.ts";
@@ -32,19 +32,20 @@ export interface ManyHosts extends MoreHosts {
  * an unknown machine type or a malformed driver.
  *
  * @example
- * const hosts = await readHostFiles(["facts/", "nodes.json"], () => "");
+ * const hosts = await readHostFiles(["facts/", "nodes.json"], world);
  */
 export async function readHostFiles(
   paths: readonly string[],
-  readStdin: () => Promise<string> | string,
+  world: Pick<HostWorld, "readStdin" | "readClusterNodes">,
   { catalog = [], hostType = [], ...added }: MoreHosts = {},
 ): Promise<readonly NamedHost[]> {
   const problems: Problem[] = [];
   const found: (NamedHost & { readonly file: string })[] = [];
   for (const file of paths.flatMap(filesOf)) {
     try {
-      const text = file === "-" ? await readStdin() : await readTextFile(file, inputLimits.hosts, { fix });
-      const hosts = await readHosts(text, file === "-" ? "standard input" : file);
+      const text =
+        file === "-" ? await world.readStdin() : await readTextFile(file, inputLimits.hosts, { fix });
+      const hosts = await readHosts(text, file === "-" ? "standard input" : file, world);
       for (const host of hosts) found.push({ ...host, file });
     } catch (error) {
       if (!(error instanceof ImgmatchError)) throw error;
@@ -68,7 +69,7 @@ export async function readHostFiles(
 /** Reads the hosts of `cover` and `promote`, from files and from the catalogue. */
 export async function readManyHosts(
   { hosts = [], ...more }: ManyHosts,
-  { readStdin }: Pick<World, "readStdin">,
+  world: Pick<HostWorld, "readStdin" | "readClusterNodes">,
 ): Promise<readonly NamedHost[]> {
   const { catalog = [], hostType = [], driver } = more;
   const asksCatalog = catalog.length + hostType.length > 0;
@@ -82,7 +83,7 @@ export async function readManyHosts(
       "no machine type comes with a driver",
       "name the one that they will have: --driver 580.95.05",
     );
-  return readHostFiles(hosts, readStdin, more);
+  return readHostFiles(hosts, world, more);
 }
 
 /** Splits lists at their commas. */

@@ -3,6 +3,7 @@
 import { isRecord, parseJson } from "../io/json.ts";
 import { inputLimits, requireSize } from "../io/limits.ts";
 import type { HostFacts } from "../facts/facts.ts";
+import type { ClusterReader } from "./cluster-reader.ts";
 import { completeFacts } from "./nvidia/complete-gpus.ts";
 import { parseHostFacts } from "../facts/parse-facts.ts";
 
@@ -11,17 +12,20 @@ import { parseHostFacts } from "../facts/parse-facts.ts";
  *
  * @param file the name to show
  * @example
- * await readHost(await readFile("node.json", "utf8"), "node.json");
+ * await readHost(await readFile("node.json", "utf8"), "node.json", { readClusterNode });
  */
-export async function readHost(text: string, file: string): Promise<HostFacts> {
+export async function readHost(
+  text: string,
+  file: string,
+  { readClusterNode }: Pick<ClusterReader, "readClusterNode">,
+): Promise<HostFacts> {
   requireSize(text, inputLimits.facts, { file });
   // `parseHostFacts` reports text that is no JSON, with its place.
   const value = parseJson(text);
   // Host facts are the common case: they need no reader of Kubernetes objects.
   if (isRecord(value) && !("schemaVersion" in value)) {
-    const { readKubernetesNode } = await import("./kubernetes/cluster-objects.ts");
-    const node = readKubernetesNode(value, file);
-    if (node !== null) return (await import("./kubernetes/node-facts.ts")).factsOfNode(node);
+    const facts = await readClusterNode(value, file);
+    if (facts !== null) return facts;
   }
   return completeFacts(parseHostFacts(text, file));
 }

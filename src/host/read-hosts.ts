@@ -6,10 +6,7 @@ import { isRecord } from "../io/json.ts";
 import { splitJson } from "../io/json-values.ts";
 import { inputLimits, requireSize } from "../io/limits.ts";
 import { plainText } from "../facts/fact-grammar.ts";
-import type { HostFacts } from "../facts/facts.ts";
-import { type Cluster, ownLabels, readCluster, readKubernetesNodes } from "./kubernetes/cluster-objects.ts";
-import type { Labels } from "../facts/named-host.ts";
-import { factsOfNode } from "./kubernetes/node-facts.ts";
+import type { ClusterReader, ReadNodes } from "./cluster-reader.ts";
 import { completeFacts } from "./nvidia/complete-gpus.ts";
 import { checkHostFacts } from "../facts/parse-facts.ts";
 
@@ -24,8 +21,8 @@ interface Entry {
   readonly file: string;
   /** Its first line. */
   readonly line: number;
-  /** The cluster objects of the whole text. */
-  readonly cluster: Cluster;
+  /** Knows the cluster's objects of the whole text. */
+  readonly readNodes: ReadNodes;
 }
 
 /**
@@ -37,13 +34,17 @@ interface Entry {
  *
  * @param file the name to show
  * @example
- * const hosts = await readHosts(await readFile("nodes.json", "utf8"), "nodes.json");
+ * const hosts = await readHosts(await readFile("nodes.json", "utf8"), "nodes.json", { readClusterNodes });
  */
-export async function readHosts(text: string, file: string): Promise<readonly NamedHost[]> {
+export async function readHosts(
+  text: string,
+  file: string,
+  { readClusterNodes }: Pick<ClusterReader, "readClusterNodes">,
+): Promise<readonly NamedHost[]> {
   requireSize(text, inputLimits.hosts, { file });
   const name = nameOfFile(file);
   const values = splitJson(text);
-  const cluster = readCluster(values.flatMap((each) => (each.ok ? [each.value] : [])));
+  const readNodes = await readClusterNodes(values.flatMap((each) => (each.ok ? [each.value] : [])));
   const problems: Problem[] = [];
   const hosts: NamedHost[] = [];
   for (const each of values) {
@@ -57,7 +58,7 @@ export async function readHosts(text: string, file: string): Promise<readonly Na
           name: alone ? name : `${name}:${line}`,
           file,
           line,
-          cluster,
+          readNodes,
         })),
       );
     } catch (error) {
@@ -74,7 +75,7 @@ export async function readHosts(text: string, file: string): Promise<readonly Na
 
 /** Unwraps the lists and objects around facts. */
 async function hostsOf(entry: Entry): Promise<readonly NamedHost[]> {
-  const { value, name, file, line, cluster } = entry;
+  const { value, name, file, line, readNodes } = entry;
   if (Array.isArray(value)) {
     const lists = [];
     for (const [index, item] of value.entries()) {
@@ -86,16 +87,8 @@ async function hostsOf(entry: Entry): Promise<readonly NamedHost[]> {
   if (isRecord(value)) {
     if (isRecord(value.facts)) return [await readNamed(value.name, value.facts, entry)];
     if (typeof value.stdout === "string") return readStdout(value, value.stdout, entry);
-    const nodes = "schemaVersion" in value ? null : readKubernetesNodes(value, file, cluster);
-    if (nodes !== null)
-      return Promise.all(
-        nodes.map(async (node) => ({
-          name: plainText(node.name ?? name),
-          facts: await factsOfNode(node),
-          labels: ownLabels(node.labels),
-          ...(node.images === null ? {} : { images: node.images }),
-        })),
-      );
+    const nodes = "schemaVersion" in value ? null : await readNodes(value, file);
+    if (nodes !== null) return nodes.map((node) => ({ ...node, name: plainText(node.name ?? name) }));
   }
   return [{ name: plainText(name), facts: await completeFacts(checkHostFacts(value, { file, line })) }];
 }

@@ -32,13 +32,16 @@ export interface World<Event = never> {
 /**
  * Does the work of a function of the library in this process, except for `given`. If the signal is aborted, before or during the work, the
  * promise rejects with the signal's reason, once the work has ended.
+ *
+ * @param ports what other halls offer to this work
  */
-export async function inWorld<Answer, Event = never>(
+export async function inWorld<Answer, Event = never, Ports extends object = object>(
   { signal, onEvent }: Watching<Event>,
   given: Partial<World<Event>> = {},
-  work: (world: World<Event>) => Promise<Answer>,
+  work: (world: World<Event> & Ports) => Promise<Answer>,
+  ...[ports]: object extends Ports ? [] : [ports: Ports]
 ): Promise<Answer> {
-  const world = {
+  const world: World<Event> & Ports = {
     env: process.env,
     cwd: process.cwd(),
     machinePolicy: "/etc/imgmatch/trust.yaml",
@@ -46,6 +49,7 @@ export async function inWorld<Answer, Event = never>(
     signal,
     onEvent: onEvent ?? (() => {}),
     ...given,
+    ...(ports as Ports),
   };
   world.signal?.throwIfAborted();
   try {

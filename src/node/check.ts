@@ -3,7 +3,8 @@
 import { usageError } from "../errors.ts";
 import type { HostFacts, HostProblem } from "../facts/facts.ts";
 import { type Libc, ownLibc } from "../host/own-libc.ts";
-import { type DriverQuestion, type HostChoice, otherHost, probeAsking } from "../host/probe.ts";
+import { type DriverQuestion, type HostChoice, otherHost, readHostOf } from "../host/probe.ts";
+import type { ClusterReader, HostWorld } from "../host/cluster-reader.ts";
 import { decidingFile } from "../inspect/deciding-file.ts";
 import type { ImageInspection } from "../inspect/inspection.ts";
 import { type LackingLibrary, lackingLibraries } from "../inspect/lacking-libraries.ts";
@@ -98,23 +99,31 @@ export interface HostCheck extends CheckAnswer {
  * @example
  * const { fits, why } = await check({ subjects: ["dist/app.whl"], hostType: "g4dn.xlarge", driver: "580.95.05" });
  */
-export async function check(options: ManyCheckOptions, given?: Partial<World>): Promise<readonly HostCheck[]>;
-export async function check(
-  options: CheckOptions & { readonly subjects: readonly [string] },
-  given?: Partial<World>,
-): Promise<CheckAnswer>;
-export async function check(
-  options: CheckOptions & { readonly subjects: readonly [string, string, ...string[]] },
-  given?: Partial<World>,
-): Promise<readonly CheckAnswer[]>;
-export async function check(
-  options: CheckOptions,
-  given?: Partial<World>,
-): Promise<CheckAnswer | readonly CheckAnswer[]> {
-  return inWorld(options, given, (world) => checkIn(options, world));
+export interface CheckFunction {
+  (options: ManyCheckOptions, given?: Partial<World>): Promise<readonly HostCheck[]>;
+  (
+    options: CheckOptions & { readonly subjects: readonly [string] },
+    given?: Partial<World>,
+  ): Promise<CheckAnswer>;
+  (
+    options: CheckOptions & { readonly subjects: readonly [string, string, ...string[]] },
+    given?: Partial<World>,
+  ): Promise<readonly CheckAnswer[]>;
 }
 
-async function checkIn(options: CheckOptions, world: World): Promise<CheckAnswer | readonly CheckAnswer[]> {
+export function checkWith(ports: ClusterReader): CheckFunction {
+  const face = (
+    options: CheckOptions,
+    given?: Partial<World>,
+  ): Promise<CheckAnswer | readonly CheckAnswer[]> =>
+    inWorld(options, given, (world) => checkIn(options, world), ports);
+  return face as unknown as CheckFunction;
+}
+
+async function checkIn(
+  options: CheckOptions,
+  world: HostWorld,
+): Promise<CheckAnswer | readonly CheckAnswer[]> {
   const { subjects, lock, onEvent } = options;
   const isOther = isAboutMany(options) || otherHost(options) !== null;
   const registry = await registryFor(options, world);
@@ -130,7 +139,7 @@ async function checkIn(options: CheckOptions, world: World): Promise<CheckAnswer
   };
   const [subject = "", ...more] = subjects;
   if (!isAboutMany(options)) {
-    const host = await probeAsking({ ...options, askDriver: true }, world);
+    const host = await readHostOf({ ...options, askDriver: true }, world);
     note(world, problemLines(host));
     if (more.length === 0) return (await judge(subject, host)).answer;
     const judged: Judged[] = [];

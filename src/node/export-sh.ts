@@ -3,7 +3,7 @@
 import type { HostChoice } from "../host/probe.ts";
 import { inWorld, type Watching, type World } from "../io/world.ts";
 import { version } from "../version.ts";
-import { type QuestionOptions, readFleetQuestion } from "./question.ts";
+import { type QuestionOptions, type QuestionPorts, readFleetQuestion } from "./question.ts";
 import { fleetScript } from "./sh/fleet-script.ts";
 
 export type ExportShOptions = Omit<QuestionOptions, keyof HostChoice | "local" | "explain"> & Watching;
@@ -25,14 +25,13 @@ export interface ExportShAnswer {
  * @example
  * const { script } = await exportSh({ pin: ["python=3.12"] });
  */
-export async function exportSh(
-  options: ExportShOptions = {},
-  given?: Partial<World>,
-): Promise<ExportShAnswer> {
-  return inWorld(options, given, (world) => exportShIn(options, world));
+export type ExportShFunction = (options?: ExportShOptions, world?: Partial<World>) => Promise<ExportShAnswer>;
+
+export function exportShWith(ports: QuestionPorts): ExportShFunction {
+  return (options = {}, given) => inWorld(options, given, (world) => exportShIn(options, world), ports);
 }
 
-async function exportShIn(options: ExportShOptions, world: World): Promise<ExportShAnswer> {
+async function exportShIn(options: ExportShOptions, world: World & QuestionPorts): Promise<ExportShAnswer> {
   const question = await readFleetQuestion(options, world);
   const { text, lockDigest, images } = await fleetScript(question.lock, { ...question.options, version });
   return { schemaVersion: 1, version, lockDigest, images, script: text };

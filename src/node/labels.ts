@@ -2,14 +2,20 @@
 
 import { usageError } from "../errors.ts";
 import type { HostFacts } from "../facts/facts.ts";
-import { probeNode } from "../host/probe.ts";
+import { readNodeOf } from "../host/probe.ts";
 import { withUnprinted } from "../io/unprinted.ts";
 import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";
 import { refuseTrustWithoutRegistry } from "../trust/asks-trust.ts";
 import type { LabelChanges } from "./launch/labels/image-labels.ts";
 import { type NodeLabels, nodeLabels, presentLabels } from "./launch/labels/node-labels.ts";
-import { type QuestionOptions, readFleetQuestion, readQuestion } from "./question.ts";
+import {
+  type QuestionOptions,
+  readFleetQuestion,
+  readQuestion,
+  type NodePorts,
+  type NodeWorld,
+} from "./question.ts";
 
 export interface LabelsOptions extends Omit<QuestionOptions, "reference" | "local" | "explain">, Watching {
   /** Many hosts in place of one: files, folders, or `-` for standard input. They get the labels of the fleet's answer alone. */
@@ -45,22 +51,27 @@ export interface HostLabels {
  * @example
  * const { labels } = await labels({ lock: "images/imgmatch.lock.json" });
  */
-export async function labels(
-  options: LabelsOptions & { readonly hosts: readonly [string, ...string[]] },
-  world?: Partial<World>,
-): Promise<HostLabelsAnswer>;
-export async function labels(
-  options?: Omit<LabelsOptions, "hosts" | "remove">,
-  world?: Partial<World>,
-): Promise<NodeLabelsAnswer>;
-export async function labels(
-  options: LabelsOptions = {},
-  given?: Partial<World>,
-): Promise<NodeLabelsAnswer | HostLabelsAnswer> {
-  return inWorld(options, given, (world) => labelsIn(options, world));
+export interface LabelsFunction {
+  (
+    options: LabelsOptions & { readonly hosts: readonly [string, ...string[]] },
+    world?: Partial<World>,
+  ): Promise<HostLabelsAnswer>;
+  (options?: Omit<LabelsOptions, "hosts" | "remove">, world?: Partial<World>): Promise<NodeLabelsAnswer>;
 }
 
-async function labelsIn(options: LabelsOptions, world: World): Promise<NodeLabelsAnswer | HostLabelsAnswer> {
+export function labelsWith(ports: NodePorts): LabelsFunction {
+  const face = (
+    options: LabelsOptions = {},
+    given?: Partial<World>,
+  ): Promise<NodeLabelsAnswer | HostLabelsAnswer> =>
+    inWorld(options, given, (world) => labelsIn(options, world), ports);
+  return face as LabelsFunction;
+}
+
+async function labelsIn(
+  options: LabelsOptions,
+  world: NodeWorld,
+): Promise<NodeLabelsAnswer | HostLabelsAnswer> {
   if ((options.hosts ?? []).length > 0) return labelsOfHosts(options, world);
   if (options.remove) throw usageError("--remove is about many hosts", "name them with --hosts");
   const answer = (host: HostFacts, labels: NodeLabels) =>
@@ -68,10 +79,10 @@ async function labelsIn(options: LabelsOptions, world: World): Promise<NodeLabel
   // A node without a lock has labels too.
   if (options.lock === undefined && options.from === undefined) {
     refuseTrustWithoutRegistry(options);
-    const host = await probeNode(options, world);
+    const host = await readNodeOf(options, world);
     return answer(host, nodeLabels(host));
   }
-  const { lock, host, options: choice } = await readQuestion(options, world, probeNode);
+  const { lock, host, options: choice } = await readQuestion(options, world, readNodeOf);
   const { createLabeller } = await import("./launch/labels/image-labels.ts");
   const { labels, resolution } = createLabeller(lock, { ...choice, gpus: options.gpus })(host);
   note(world, unaskedLines(resolution));
@@ -79,7 +90,7 @@ async function labelsIn(options: LabelsOptions, world: World): Promise<NodeLabel
   return answer(host, presentLabels({ ...nodeLabels(host), ...labels }));
 }
 
-async function labelsOfHosts(options: LabelsOptions, world: World): Promise<HostLabelsAnswer> {
+async function labelsOfHosts(options: LabelsOptions, world: NodeWorld): Promise<HostLabelsAnswer> {
   const [{ readNamedHosts, refuseSingle }, { changesFrom, createLabeller, isQuestionKey, noLabels }] =
     await Promise.all([import("./many-hosts.ts"), import("./launch/labels/image-labels.ts")]);
   refuseSingle(options);

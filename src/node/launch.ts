@@ -19,7 +19,7 @@ import { shellWord } from "./launch/shell.ts";
 import { type DeviceClaim, type FleetTarget, hasFleet, type LaunchTarget } from "./launch/target.ts";
 import { unsupported } from "./launch/unsupported.ts";
 import { formatFor, type LaunchOptions, workloadOf } from "./launch/workload.ts";
-import { readFleetQuestion, readQuestion } from "./question.ts";
+import { readFleetQuestion, readQuestion, type NodePorts, type NodeWorld } from "./question.ts";
 
 /**
  * Writes the command or the documents that start this host's image on a launch target, or with `fleet` the images of all nodes.
@@ -29,11 +29,13 @@ import { readFleetQuestion, readQuestion } from "./question.ts";
  * @example
  * const answer = await launch({ target: "kubernetes", gpus: "2", args: ["python", "train.py"] });
  */
-export async function launch(options: LaunchOptions, given?: Partial<World>): Promise<LaunchAnswer> {
-  return inWorld(options, given, (world) => launchIn(options, world));
+export type LaunchFunction = (options: LaunchOptions, world?: Partial<World>) => Promise<LaunchAnswer>;
+
+export function launchWith(ports: NodePorts): LaunchFunction {
+  return (options, given) => inWorld(options, given, (world) => launchIn(options, world), ports);
 }
 
-async function launchIn(options: LaunchOptions, world: World): Promise<LaunchAnswer> {
+async function launchIn(options: LaunchOptions, world: NodeWorld): Promise<LaunchAnswer> {
   const target = launchTarget(options.target);
   const format = formatFor(target, options);
   const devices = await devicesFor(target, options);
@@ -68,7 +70,7 @@ async function launchIn(options: LaunchOptions, world: World): Promise<LaunchAns
 async function launchFleet(
   target: LaunchTarget,
   { wishes, ...options }: LaunchOptions & { readonly wishes: readonly DeviceWish[] | undefined },
-  world: World,
+  world: NodeWorld,
 ): Promise<LaunchAnswer> {
   if (!hasFleet(target))
     throw unsupported(target.name, "launch a fleet", "use kubernetes, nomad, swarm or marathon");

@@ -1,20 +1,21 @@
 /** Asks about many hosts at once. A node that resolves for itself does not load this. */
 
 import { usageError } from "../errors.ts";
+import type { HostWorld } from "../host/cluster-reader.ts";
 import { otherHost } from "../host/probe.ts";
 import { type MoreHosts, readHostFiles } from "../host/read-host-files.ts";
 import type { NamedHost } from "../facts/named-host.ts";
 import { note, type World } from "../io/world.ts";
 import { problemLines, unaskedLines } from "../resolve/answer-lines.ts";
 import { type HostResolution, resolveHosts } from "../resolve/resolver.ts";
-import { type QuestionOptions, readFleetQuestion } from "./question.ts";
+import { type QuestionOptions, readFleetQuestion, type NodeWorld } from "./question.ts";
 
 export interface ManyHosts extends QuestionOptions {
   /** Files, folders, or `-` for standard input. */
   readonly hosts?: readonly string[];
 }
 
-export async function resolveEach(options: ManyHosts, world: World): Promise<readonly HostResolution[]> {
+export async function resolveEach(options: ManyHosts, world: NodeWorld): Promise<readonly HostResolution[]> {
   refuseSingle(options);
   const question = await readFleetQuestion(options, world);
   const answers = resolveHosts(question.lock, await readNamedHosts(options, world), question.options);
@@ -37,9 +38,9 @@ export async function readNamedHosts(
     gpu = true,
     driver,
   }: Pick<ManyHosts, "hosts" | "gpu" | "driver"> & Pick<MoreHosts, "catalog">,
-  world: World,
+  world: HostWorld,
 ): Promise<readonly NamedHost[]> {
-  const named = await readHostFiles(hosts, world.readStdin, {
+  const named = await readHostFiles(hosts, world, {
     catalog,
     gpu,
     ...(driver === undefined ? {} : { driver }),

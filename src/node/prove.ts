@@ -4,7 +4,8 @@ import { resolve } from "node:path";
 import { askDriver } from "../host/nvidia/ask-driver.ts";
 import type { CudaResult } from "../host/nvidia/cuda-koffi.ts";
 import type { CpuFacts, NvidiaFacts } from "../facts/facts.ts";
-import { probe } from "../host/probe.ts";
+import { nodeHostIo } from "../host/node-host-io.ts";
+import { probeHost } from "../host/probe-host.ts";
 import {
   carriedModules,
   collectModules,
@@ -80,7 +81,7 @@ async function proveIn(options: ProveOptions, world: World): Promise<ProveAnswer
       : await proveModules(options, command, world);
   if (variants === undefined) return { schemaVersion: 1, cpu: null, ...onGpus, variants: [] };
   const folder = resolve(world.cwd, variants);
-  const { cpu } = await probe({}, world);
+  const { cpu } = await probeHost(nodeHostIo(world.env));
   const asking = [...command, "--variants", folder] as const;
   return { schemaVersion: 1, cpu, ...onGpus, variants: await proveVariants(folder, cpu, asking, world) };
 }

@@ -16,7 +16,13 @@ import {
 } from "../oci/reference.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";
 import { answerOf, rankImages } from "../resolve/resolve-image.ts";
-import { requireMatch, type QuestionOptions, readQuestion } from "./question.ts";
+import {
+  requireMatch,
+  type QuestionOptions,
+  readQuestion,
+  type NodePorts,
+  type NodeWorld,
+} from "./question.ts";
 
 export interface PullOptions
   extends Omit<QuestionOptions, Exclude<keyof HostChoice, "gpus"> | "explain" | "local">,
@@ -54,11 +60,13 @@ export interface PulledImage {
  * @example
  * const { name, present } = await pull({ engine: "containerd" });
  */
-export async function pull(options: PullOptions = {}, given?: Partial<World>): Promise<PulledImage> {
-  return inWorld(options, given, (world) => pullIn(options, world));
+export type PullFunction = (options?: PullOptions, world?: Partial<World>) => Promise<PulledImage>;
+
+export function pullWith(ports: NodePorts): PullFunction {
+  return (options = {}, given) => inWorld(options, given, (world) => pullIn(options, world), ports);
 }
 
-async function pullIn(options: PullOptions, world: World): Promise<PulledImage> {
+async function pullIn(options: PullOptions, world: NodeWorld): Promise<PulledImage> {
   const { engine: runtime = "docker", namespace = "k8s.io", option = [] } = options;
   const question = await readQuestion(options, world);
   const plain = nameOf(options, question.lock);
@@ -108,7 +116,7 @@ function nameOf(
 type Tell = (line: string) => void;
 
 /** Passes on each line of output, except the last one of a failed command: the error has it. */
-async function succeed(argv: Argv, world: World, tell: Tell): Promise<void> {
+async function succeed(argv: Argv, world: NodeWorld, tell: Tell): Promise<void> {
   let last: string | null = null;
   const { status } = await runCommand(argv, world, (line) => {
     if (last !== null) tell(last);
@@ -130,7 +138,7 @@ async function whyNotServed(
   reference: ImmutableReference,
   failed: ImgmatchError,
   options: PullOptions,
-  world: World,
+  world: NodeWorld,
 ): Promise<ImgmatchError | null> {
   const { registryFor } = await import("../oci/registry/registry-access.ts");
   const details = [failed.problems[0].message];

@@ -11,10 +11,17 @@ import { noMatch } from "../resolve/nearest.ts";
 import { compilePins, parsePins } from "../resolve/pins.ts";
 import type { Ranking, ResolveImageOptions } from "../resolve/resolve-image.ts";
 import type { Match, Resolution } from "../resolve/verdict.ts";
-import { note, type World } from "../io/world.ts";
-import { type DriverQuestion, type HostChoice, probeAsking } from "../host/probe.ts";
-import type { RegistryFleetChoice } from "../trust/registry-fleet.ts";
-import { refuseTrustWithoutRegistry } from "../trust/asks-trust.ts";
+import { type Environment, note, type World } from "../io/world.ts";
+import type { ClusterReader, HostWorld } from "../host/cluster-reader.ts";
+import { type DriverQuestion, type HostChoice, readHostOf } from "../host/probe.ts";
+import type { RegistryAccess } from "../oci/registry/registry-access.ts";
+import { refuseTrustWithoutRegistry, type TrustDemands } from "../trust/asks-trust.ts";
+
+/** A fleet in a registry, in place of a lock. */
+export interface RegistryFleetChoice extends RegistryAccess, TrustDemands {
+  /** `registry/repo:version`. */
+  readonly from?: string;
+}
 
 export interface QuestionOptions extends HostChoice, RegistryFleetChoice {
   readonly lock?: string;
@@ -43,11 +50,27 @@ export interface Question extends FleetQuestion {
   readonly host: HostFacts;
 }
 
+/** The ports of who asks about a fleet: what is in a registry, and what an engine of this machine holds. */
+export interface QuestionPorts {
+  readonly readRegistryFleet: (
+    reference: string,
+    access: RegistryAccess,
+    demands: TrustDemands,
+    world: World,
+  ) => Promise<FetchedFleet>;
+  /** The ids of all images, `sha256:…`. Throws `ENGINE_…` where the engine cannot be asked. */
+  readonly heldImages: (engine: LocalEngine, env: Environment) => Promise<ReadonlySet<string>>;
+}
+
+export interface NodePorts extends QuestionPorts, ClusterReader {}
+
+export type NodeWorld<Event = never> = HostWorld<Event> & NodePorts;
+
 /** Reads a question. With `--from`, the registry's index is its lock. */
 export async function readQuestion(
   flags: QuestionOptions & DriverQuestion,
-  world: World,
-  readHost = probeAsking,
+  world: NodeWorld,
+  readHost = readHostOf,
 ): Promise<Question> {
   const question = await readFleetQuestion(flags, world);
   const host = await readHost(flags, world);
@@ -67,7 +90,10 @@ export function requireMatch(
 }
 
 /** Reads the part of a question that is about no host. */
-export async function readFleetQuestion(flags: FleetChoice, world: World): Promise<FleetQuestion> {
+export async function readFleetQuestion(
+  flags: FleetChoice,
+  world: World & QuestionPorts,
+): Promise<FleetQuestion> {
   const { lock, signed } = await readFleet(flags, world);
   const options = await choiceOf(flags);
   note(world, leftOutLines(lock, options.pins));
@@ -83,14 +109,16 @@ export async function choiceOf({ pin = [], cpu = false, requireGpu = false }: Fl
 /** The ids of the images in these engines: an unpushed image among them counts as built. Throws `ENGINE_…` if an engine does not answer. */
 export async function heldBy(
   engines: readonly LocalEngine[],
-  { env }: World,
+  { env, heldImages }: World & QuestionPorts,
 ): Promise<Pick<ResolveImageOptions, "local">> {
-  const { heldImages } = await import("../fleet/engines/local-images.ts");
   const held = await Promise.all(engines.map((engine) => heldImages(engine, env)));
   return { local: new Set(held.flatMap((ids) => [...ids])) };
 }
 
-async function readFleet(flags: FleetChoice, world: World): Promise<Pick<FetchedFleet, "lock" | "signed">> {
+async function readFleet(
+  flags: FleetChoice,
+  world: World & QuestionPorts,
+): Promise<Pick<FetchedFleet, "lock" | "signed">> {
   const { reference, from = reference, lock } = flags;
   if (from === undefined) {
     refuseTrustWithoutRegistry(flags);
@@ -104,9 +132,7 @@ async function readFleet(flags: FleetChoice, world: World): Promise<Pick<Fetched
       `--local asks the engine of this machine, and the fleet of ${from} is in a registry`,
       "leave --local out",
     );
-  // A node with a lock does not load the registry client.
-  const { readRegistryFleet } = await import("../trust/registry-fleet.ts");
-  return readRegistryFleet(from, flags, flags, world);
+  return world.readRegistryFleet(from, flags, flags, world);
 }
 
 function twoFleets(which: string): ImgmatchError {

@@ -3,7 +3,13 @@
 import { type DriverQuestion, otherHost } from "../host/probe.ts";
 import { answerOf, rankImages } from "../resolve/resolve-image.ts";
 import type { HostResolution } from "../resolve/resolver.ts";
-import { requireMatch, readQuestion, type QuestionOptions } from "./question.ts";
+import {
+  requireMatch,
+  readQuestion,
+  type QuestionOptions,
+  type NodePorts,
+  type NodeWorld,
+} from "./question.ts";
 import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import type { SignedBy } from "../lock/store/index-trust.ts";
 import type { ImmutableReference } from "../oci/immutable-reference.ts";
@@ -30,24 +36,26 @@ export interface ResolveAnswer extends Resolution {
  * @example
  * const { reference } = await resolve({ pin: ["tensorflow=1.12.0"] });
  */
-export async function resolve(
-  options: ResolveOptions & { readonly hosts: readonly [string, ...string[]] },
-  world?: Partial<World>,
-): Promise<readonly HostResolution[]>;
-export async function resolve(
-  options?: QuestionOptions & DriverQuestion & Watching,
-  world?: Partial<World>,
-): Promise<ResolveAnswer>;
-export async function resolve(
-  options: ResolveOptions = {},
-  given?: Partial<World>,
-): Promise<ResolveAnswer | readonly HostResolution[]> {
-  return inWorld(options, given, (world) => resolveIn(options, world));
+export interface ResolveFunction {
+  (
+    options: ResolveOptions & { readonly hosts: readonly [string, ...string[]] },
+    world?: Partial<World>,
+  ): Promise<readonly HostResolution[]>;
+  (options?: QuestionOptions & DriverQuestion & Watching, world?: Partial<World>): Promise<ResolveAnswer>;
+}
+
+export function resolveWith(ports: NodePorts): ResolveFunction {
+  const face = (
+    options: ResolveOptions = {},
+    given?: Partial<World>,
+  ): Promise<ResolveAnswer | readonly HostResolution[]> =>
+    inWorld(options, given, (world) => resolveIn(options, world), ports);
+  return face as ResolveFunction;
 }
 
 async function resolveIn(
   options: ResolveOptions,
-  world: World,
+  world: NodeWorld,
 ): Promise<ResolveAnswer | readonly HostResolution[]> {
   if (options.askDriver && (otherHost(options) !== null || (options.hosts ?? []).length > 0))
     throw (await import("../host/ask-start.ts")).notHere();
@@ -56,7 +64,7 @@ async function resolveIn(
   return resolveEach(options, world);
 }
 
-async function resolveOne(options: ResolveOptions, world: World): Promise<ResolveAnswer> {
+async function resolveOne(options: ResolveOptions, world: NodeWorld): Promise<ResolveAnswer> {
   const question = await readQuestion(options, world);
   const { lock, host, signed } = question;
   const ranking = rankImages(lock, host, question.options);

@@ -11,7 +11,7 @@ import { accessTo } from "./launch/gpu-needs.ts";
 import { runImage, type StartEvent } from "./launch/run-image.ts";
 import type { LaunchCommand, LaunchRequest, LocalTarget } from "./launch/target.ts";
 import { docker, podman } from "./launch/targets/docker-run.ts";
-import { heldBy, type QuestionOptions, readQuestion } from "./question.ts";
+import { heldBy, type QuestionOptions, readQuestion, type NodePorts, type NodeWorld } from "./question.ts";
 
 export interface RunOptions extends Omit<QuestionOptions, "local" | "explain">, Watching<StartEvent> {
   /** Default: `docker`. */
@@ -41,19 +41,18 @@ const targets = { docker, podman } as const satisfies Record<LocalEngine, LocalT
  * @example
  * process.exitCode = await run({ args: ["python", "train.py"] });
  */
-export async function run(
-  options: RunOptions & { readonly dryRun: true },
-  world?: Partial<World>,
-): Promise<RunCommand>;
-export async function run(
-  options?: RunOptions & { readonly dryRun?: false },
-  world?: Partial<World>,
-): Promise<number>;
-export async function run(options: RunOptions = {}, given?: Partial<World>): Promise<number | RunCommand> {
-  return inWorld(options, given, (world) => runIn(options, world));
+export interface RunFunction {
+  (options: RunOptions & { readonly dryRun: true }, world?: Partial<World>): Promise<RunCommand>;
+  (options?: RunOptions & { readonly dryRun?: false }, world?: Partial<World>): Promise<number>;
 }
 
-async function runIn(options: RunOptions, world: World): Promise<number | RunCommand> {
+export function runWith(ports: NodePorts): RunFunction {
+  const face = (options: RunOptions = {}, given?: Partial<World>): Promise<number | RunCommand> =>
+    inWorld(options, given, (world) => runIn(options, world), ports);
+  return face as RunFunction;
+}
+
+async function runIn(options: RunOptions, world: NodeWorld): Promise<number | RunCommand> {
   const { engine = "docker", dryRun = false, args = [], option = [], tty = false } = options;
   const { lock, host, options: wanted } = await readQuestion(options, world);
   const other = otherHost(options);

@@ -2,7 +2,8 @@
 
 import { setTimeout } from "node:timers/promises";
 import { usageError } from "../errors.ts";
-import { type HostChoice, otherHost, probe } from "../host/probe.ts";
+import { type HostChoice, otherHost, readHostOf } from "../host/probe.ts";
+import type { ClusterReader, HostWorld } from "../host/cluster-reader.ts";
 import { inWorld, type Watching, type World } from "../io/world.ts";
 import type { FindTrust } from "../lock/store/index-trust.ts";
 import { readLock } from "../lock/store/lock-file.ts";
@@ -85,25 +86,24 @@ export interface ServeConfig extends RuntimeConfig {
  * @example
  * const { address, close } = await serve({ references: ["registry.example.com/team/vision"] });
  */
-export async function serve(
-  options: ServeOptions & { readonly printConfig: Runtime },
-  world?: Partial<World>,
-): Promise<ServeConfig>;
-export async function serve(
-  options: Omit<ServeOptions, "printConfig" | "install" | "uninstall">,
-  world?: Partial<World>,
-): Promise<ServedMirror>;
-export async function serve(
-  options: ServeOptions,
-  given?: Partial<World>,
-): Promise<ServedMirror | ServeConfig> {
-  return inWorld(options, given, (world) => serveIn(options, world));
+export interface ServeFunction {
+  (options: ServeOptions & { readonly printConfig: Runtime }, world?: Partial<World>): Promise<ServeConfig>;
+  (
+    options: Omit<ServeOptions, "printConfig" | "install" | "uninstall">,
+    world?: Partial<World>,
+  ): Promise<ServedMirror>;
+}
+
+export function serveWith(ports: ClusterReader): ServeFunction {
+  const face = (options: ServeOptions, given?: Partial<World>): Promise<ServedMirror | ServeConfig> =>
+    inWorld(options, given, (world) => serveIn(options, world), ports);
+  return face as ServeFunction;
 }
 
 /** The mirror listens once it knows its host, or after so long. */
 const firstProbeMs = 3000;
 
-async function serveIn(options: ServeOptions, world: World): Promise<ServedMirror | ServeConfig> {
+async function serveIn(options: ServeOptions, world: HostWorld): Promise<ServedMirror | ServeConfig> {
   const { listen = "127.0.0.1:5047", printConfig } = options;
   const address = parseListenAddress(listen);
   if (printConfig !== undefined) return configOf(printConfig, listen, options);
@@ -117,7 +117,7 @@ async function serveIn(options: ServeOptions, world: World): Promise<ServedMirro
   const log = (line: ServeLine): void => options.onEvent?.({ type: "log", line });
   const { proxyFromEnv } = await import("../oci/registry/proxy.ts");
   // A mistake in a facts file should not wait for the first container.
-  if (otherHost(options) !== null) await probe(options, world);
+  if (otherHost(options) !== null) await readHostOf(options, world);
   const prober = createHostProber({
     command: [...(options.self ?? ["imgmatch"]), "probe", "--each-line", ...hostWords(options)],
     env: world.env,

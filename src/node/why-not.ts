@@ -3,7 +3,13 @@
 import { inWorld, type Watching, type World } from "../io/world.ts";
 import type { SignedBy } from "../lock/store/index-trust.ts";
 import { type WhyNot, whyNotImage } from "../resolve/why-not-image.ts";
-import { type QuestionOptions, readFleetQuestion, readQuestion } from "./question.ts";
+import {
+  type QuestionOptions,
+  readFleetQuestion,
+  readQuestion,
+  type NodePorts,
+  type NodeWorld,
+} from "./question.ts";
 import { readNamedHosts, refuseSingle } from "./many-hosts.ts";
 
 export interface WhyNotOptions extends Omit<QuestionOptions, "reference" | "explain">, Watching {
@@ -28,22 +34,27 @@ export interface HostWhyNot extends WhyNot {
  * @example
  * const { fits, reasons } = await whyNot({ image: "12.8.1_9.0a_sapphirerapids" });
  */
-export async function whyNot(
-  options: WhyNotOptions & { readonly hosts: readonly [string, ...string[]] },
-  world?: Partial<World>,
-): Promise<readonly HostWhyNot[]>;
-export async function whyNot(
-  options: Omit<WhyNotOptions, "hosts">,
-  world?: Partial<World>,
-): Promise<WhyNotAnswer>;
-export async function whyNot(
-  options: WhyNotOptions,
-  given?: Partial<World>,
-): Promise<WhyNotAnswer | readonly HostWhyNot[]> {
-  return inWorld(options, given, (world) => whyNotIn(options, world));
+export interface WhyNotFunction {
+  (
+    options: WhyNotOptions & { readonly hosts: readonly [string, ...string[]] },
+    world?: Partial<World>,
+  ): Promise<readonly HostWhyNot[]>;
+  (options: Omit<WhyNotOptions, "hosts">, world?: Partial<World>): Promise<WhyNotAnswer>;
 }
 
-async function whyNotIn(options: WhyNotOptions, world: World): Promise<WhyNotAnswer | readonly HostWhyNot[]> {
+export function whyNotWith(ports: NodePorts): WhyNotFunction {
+  const face = (
+    options: WhyNotOptions,
+    given?: Partial<World>,
+  ): Promise<WhyNotAnswer | readonly HostWhyNot[]> =>
+    inWorld(options, given, (world) => whyNotIn(options, world), ports);
+  return face as WhyNotFunction;
+}
+
+async function whyNotIn(
+  options: WhyNotOptions,
+  world: NodeWorld,
+): Promise<WhyNotAnswer | readonly HostWhyNot[]> {
   const { image } = options;
   if ((options.hosts ?? []).length === 0) {
     const question = await readQuestion(options, world);

@@ -8,13 +8,6 @@ import { type RegistryAccess, registryFor } from "../oci/registry/registry-acces
 import type { TrustDemands } from "./asks-trust.ts";
 import { trustFor } from "./trust-demands.ts";
 
-export interface RegistryFleetChoice extends RegistryAccess, TrustDemands {
-  /** `registry/repo:version`, in place of a lock. */
-  readonly from?: string;
-  /** Folder of the last good answers. */
-  readonly cache?: string;
-}
-
 export async function readRegistryFleet(
   reference: string,
   access: RegistryAccess,

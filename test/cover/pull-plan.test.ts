@@ -4,7 +4,7 @@ import { findMarch } from "../../src/hardware/cpu-marches.ts";
 import { coverReport } from "../../src/cover/cover-report.ts";
 import type { PullStep } from "../../src/cover/pull-plan.ts";
 import { pullHead, pullRow } from "../../src/cover/cover-words.ts";
-import { readHosts } from "../../src/host/read-hosts.ts";
+import { readHosts } from "../support/read-hosts.ts";
 import type { Lock } from "../../src/lock/lock.ts";
 import { storedBlobs } from "../../src/oci/registry/stored-blobs.ts";
 import { startFaultServer } from "../oci/registry/support/fault-server.ts";

@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { AmdGpuFacts, GpuFacts, HostFacts } from "../../src/facts/facts.ts";
-import { readHosts } from "../../src/host/read-hosts.ts";
+import { readHosts } from "../support/read-hosts.ts";
 import type { Lock } from "../../src/lock/lock.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { mixedLock, ownLock, visionLock } from "../node/launch/support/fleet-locks.ts";

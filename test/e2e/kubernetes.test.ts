@@ -13,7 +13,7 @@ import { vendorsOf } from "../../src/lock/requirement.ts";
 import type { HostFacts } from "../../src/facts/facts.ts";
 import { formatHostFacts } from "../../src/facts/format-facts.ts";
 import { parseHostFacts } from "../../src/facts/parse-facts.ts";
-import { readHosts } from "../../src/host/read-hosts.ts";
+import { readHosts } from "../support/read-hosts.ts";
 import type { Lock } from "../../src/lock/lock.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";

@@ -8,7 +8,7 @@ import type { NvmlDevice, NvmlReading } from "../../src/host/nvidia/nvml-reading
 import { parseSmiCsv } from "../../src/host/nvidia/nvidia-smi.ts";
 import { parseHostFacts } from "../../src/facts/parse-facts.ts";
 import { probeHost } from "../../src/host/probe-host.ts";
-import { readHost } from "../../src/host/read-host.ts";
+import { readHost } from "../support/read-hosts.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { gpu, gpuHost, h100 } from "../resolve/support/hosts.ts";
 import { cuda, gpuImage, image, lockOf } from "../resolve/support/locks.ts";

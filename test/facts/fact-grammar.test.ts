@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { kernelNumber } from "../../src/facts/fact-grammar.ts";
-import { readHost } from "../../src/host/read-host.ts";
+import { readHost } from "../support/read-hosts.ts";
 import { labelFormats } from "../../src/node/launch/labels/label-formats.ts";
 import { nodeLabels } from "../../src/node/launch/labels/node-labels.ts";
 import { a100, gpuHost } from "../resolve/support/hosts.ts";

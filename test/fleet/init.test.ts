@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { init } from "../../src/fleet/init.ts";
+import { init } from "../../src/index.ts";
 import { openFleet } from "../../src/fleet/open/open-fleet.ts";
 import { makeFolder } from "../support/folders.ts";
 

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { HostFacts } from "../../src/facts/facts.ts";
-import { readHost } from "../../src/host/read-host.ts";
-import { readHostFiles } from "../../src/host/read-host-files.ts";
-import { readHosts } from "../../src/host/read-hosts.ts";
+import { readHost } from "../support/read-hosts.ts";
+import { readHostFiles } from "../support/read-hosts.ts";
+import { readHosts } from "../support/read-hosts.ts";
 import { inputLimits } from "../../src/io/limits.ts";
 
 const machine = (name: string) =>

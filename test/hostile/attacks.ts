@@ -7,7 +7,7 @@ import { describeHostFacts, formatHostFacts } from "../../src/facts/format-facts
 import type { CommandResult, HostIo } from "../../src/host/host-io.ts";
 import { parseHostFacts } from "../../src/facts/parse-facts.ts";
 import { probeHost } from "../../src/host/probe-host.ts";
-import { readHost } from "../../src/host/read-host.ts";
+import { readHost } from "../support/read-hosts.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
 import { explainResolution } from "../../src/resolve/explain.ts";
 import { fixtureHostIo } from "../support/fixture-host-io.ts";

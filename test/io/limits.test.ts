@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { parseSecrets } from "../../src/fleet/engines/step-options.ts";
 import { parseHostFacts } from "../../src/facts/parse-facts.ts";
-import { readHost } from "../../src/host/read-host.ts";
+import { readHost } from "../support/read-hosts.ts";
 import { inputLimits } from "../../src/io/limits.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
 import { parseRequirement } from "../../src/lock/parse-requirement.ts";

@@ -7,7 +7,7 @@ import { findMarch } from "../../src/hardware/cpu-marches.ts";
 import type { HostFacts } from "../../src/facts/facts.ts";
 import type { NvmlReading } from "../../src/host/nvidia/nvml-reading.ts";
 import { probeHost } from "../../src/host/probe-host.ts";
-import { readHost } from "../../src/host/read-host.ts";
+import { readHost } from "./read-hosts.ts";
 import type { Lock } from "../../src/lock/lock.ts";
 import type { DriverRequirement } from "../../src/lock/requirement.ts";
 import { cuda, image, lockOf } from "../resolve/support/locks.ts";

@@ -6,7 +6,8 @@ import { late } from "../../io/within.ts";
 import type { World } from "../../io/world.ts";
 import type { NvidiaFacts } from "../../facts/facts.ts";
 import { answerStart } from "../ask-start.ts";
-import { probe } from "../probe.ts";
+import { nodeHostIo } from "../node-host-io.ts";
+import { probeHost } from "../probe-host.ts";
 import { unknownGpu } from "../../facts/no-facts.ts";
 import { type CudaDriver, type CudaResult, formatResult, openCuda } from "./cuda-koffi.ts";
 import { cudaLibraries, nvmlLibraries } from "./surroundings.ts";
@@ -106,7 +107,7 @@ async function describeDriver(
     };
   const { init, cuda, devices } = driver;
   if (init.code !== 0) return { problem: failed(`does not start: ${formatResult(init)}`).problems[0] };
-  const { nvidia } = await probe({}, world);
+  const { nvidia } = await probeHost(nodeHostIo(world.env));
   const gpus = devices.map(({ name, compute }, index) => {
     const known = nvidia?.gpus.find((gpu) => gpu.compute === compute && gpu.name === name);
     const { class: kind, integrated } = known ?? unknownGpu(index);

@@ -7,7 +7,7 @@ import { parseDevices } from "../../../src/node/launch/device-wish.ts";
 import { servedDevices } from "../../../src/node/launch/fleet/served-devices.ts";
 import { questionKeys } from "../../../src/node/launch/labels/image-labels.ts";
 import { unitsOf } from "../../../src/node/launch/gpu-units.ts";
-import { launch } from "../../../src/node/launch.ts";
+import { launch } from "../../../src/index.ts";
 import type { Notice } from "../../../src/io/world.ts";
 import { formatLock } from "../../../src/lock/format-lock.ts";
 import type { Lock } from "../../../src/lock/lock.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { HostFacts } from "../../../src/facts/facts.ts";
 import { parseHostFacts } from "../../../src/facts/parse-facts.ts";
-import { readHost } from "../../../src/host/read-host.ts";
+import { readHost } from "../../support/read-hosts.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
 import { createChooser } from "../../../src/node/mirror/answer-request.ts";
 import type { Probed } from "../../../src/node/mirror/host-prober.ts";

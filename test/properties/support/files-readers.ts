@@ -1,7 +1,7 @@
 /** The project's own files, facts and labels, each with texts that are hard for its reader. */
 
-import { readHost } from "../../../src/host/read-host.ts";
-import { readHosts } from "../../../src/host/read-hosts.ts";
+import { readHost } from "../../support/read-hosts.ts";
+import { readHosts } from "../../support/read-hosts.ts";
 import { parseLock } from "../../../src/lock/parse-lock.ts";
 import { parseRequirement } from "../../../src/lock/parse-requirement.ts";
 import { findBases } from "../../../src/fleet/dockerfile/bases.ts";

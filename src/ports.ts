@@ -1,0 +1,19 @@
+/** The defaults of the ports: what one hall of the program offers to another, loaded where it is asked for. `index.ts` and `cli/` hand them out. */
+
+import type { ClusterReader } from "./host/cluster-reader.ts";
+import type { QuestionPorts } from "./node/question.ts";
+
+const cluster: ClusterReader = {
+  readClusterNode: async (...asked) =>
+    (await import("./host/kubernetes/read-nodes.ts")).readClusterNode(...asked),
+  readClusterNodes: async (...asked) =>
+    (await import("./host/kubernetes/read-nodes.ts")).readClusterNodes(...asked),
+};
+
+const fleets: QuestionPorts = {
+  readRegistryFleet: async (...asked) =>
+    (await import("./trust/registry-fleet.ts")).readRegistryFleet(...asked),
+  heldImages: async (...asked) => (await import("./fleet/engines/local-images.ts")).heldImages(...asked),
+};
+
+export const ports = { ...cluster, ...fleets };
