@@ -35,5 +35,5 @@ export type { OpenChoice, OpenEvent } from "./inspect/open-subject.ts";
 export type { PackageRecords } from "./inspect/packages/unchanged-files.ts";
 export type { Environment, Notice, Watching, World } from "./io/world.ts";
 export type { Digest } from "./oci/digest.ts";
-export type { RegistryAccess } from "./oci/registry/registry-access.ts";
+export type { RegistryAccess } from "./oci/registry/registry-flags.ts";
 export type { ProblemCode } from "./problem-codes.ts";

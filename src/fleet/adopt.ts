@@ -25,7 +25,8 @@ import {
 import { sortedEntries } from "../io/collections.ts";
 import type { FullRegistryClient } from "../oci/registry/create-client.ts";
 import { findImageConfig } from "../oci/registry/platform-image.ts";
-import { registryFor, type RegistryAccess } from "../oci/registry/registry-access.ts";
+import { registryFor } from "../oci/registry/registry-access.ts";
+import type { RegistryAccess } from "../oci/registry/registry-flags.ts";
 
 export interface AdoptOptions extends OpenChoice, Statement, RegistryAccess, Watching<AdoptEvent> {
   /** Images, each with its tag. */

@@ -6,7 +6,8 @@ import { readTextFile } from "../io/files.ts";
 import { inputLimits } from "../io/limits.ts";
 import { replaceOwnFile } from "../io/replace-own-file.ts";
 import { inWorld, type Watching, type World } from "../io/world.ts";
-import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
+import { registryFor } from "../oci/registry/registry-access.ts";
+import type { RegistryAccess } from "../oci/registry/registry-flags.ts";
 import {
   checkSubjects,
   type ExpectationAnswer,

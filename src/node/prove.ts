@@ -15,7 +15,8 @@ import {
 import { noCache } from "../inspect/image/layer-cache.ts";
 import { type OpenChoice, type OpenEvent, openOptions, openSubject } from "../inspect/open-subject.ts";
 import { inWorld, type Watching, type World } from "../io/world.ts";
-import { registryFor, type RegistryAccess } from "../oci/registry/registry-access.ts";
+import { registryFor } from "../oci/registry/registry-access.ts";
+import type { RegistryAccess } from "../oci/registry/registry-flags.ts";
 import { type ProvedVariant, proveVariants } from "./prove-variants.ts";
 import { agreement, judgeModule, type ModuleVerdict } from "./judge-module.ts";
 

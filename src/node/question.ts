@@ -14,7 +14,7 @@ import type { Match, Resolution } from "../resolve/verdict.ts";
 import { type Environment, note, type World } from "../io/world.ts";
 import type { ClusterReader, HostWorld } from "../host/cluster-reader.ts";
 import { type DriverQuestion, type HostChoice, readHostOf } from "../host/probe.ts";
-import type { RegistryAccess } from "../oci/registry/registry-access.ts";
+import type { RegistryAccess } from "../oci/registry/registry-flags.ts";
 import { refuseTrustWithoutRegistry, type TrustDemands } from "../trust/asks-trust.ts";
 
 /** A fleet in a registry, in place of a lock. */

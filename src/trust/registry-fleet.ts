@@ -4,7 +4,8 @@ import { parseImageReference } from "../oci/reference.ts";
 import { fetchFleet } from "../lock/store/fetch-lock.ts";
 import type { FetchedFleet } from "../lock/store/index-trust.ts";
 import { note, type World } from "../io/world.ts";
-import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
+import { registryFor } from "../oci/registry/registry-access.ts";
+import type { RegistryAccess } from "../oci/registry/registry-flags.ts";
 import type { TrustDemands } from "./asks-trust.ts";
 import { trustFor } from "./trust-demands.ts";
 

@@ -9,7 +9,8 @@ import { lockPath } from "../../lock/lock.ts";
 import { parseImageReference } from "../../oci/reference.ts";
 import { parseSelections, type Selection } from "../cells/select.ts";
 import type { World } from "../../io/world.ts";
-import { type RegistryAccess, trustOf } from "../../oci/registry/registry-access.ts";
+import { trustOf } from "../../oci/registry/registry-access.ts";
+import type { RegistryAccess } from "../../oci/registry/registry-flags.ts";
 
 export interface FleetChoice extends RegistryAccess {
   /** Default: `matrix.yaml`. */

@@ -2,16 +2,8 @@
 
 import { readTextFile } from "../../io/files.ts";
 import type { FullRegistryClient, RegistryOptions } from "./create-client.ts";
+import type { RegistryAccess } from "./registry-flags.ts";
 import type { World } from "../../io/world.ts";
-
-export interface RegistryAccess {
-  /** PEM file with certificates that are trusted too. */
-  readonly ca?: string;
-  /** Hosts that are asked without TLS, besides this machine. */
-  readonly plainHttp?: readonly string[];
-  /** Seconds after which a request that fails is not tried again. Default: 60; 300 where images are pushed. */
-  readonly timeout?: number;
-}
 
 /** The flags as options of a client. Throws `FILE_NOT_FOUND` for the certificates. */
 export async function trustOf({
