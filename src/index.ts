@@ -24,21 +24,24 @@ import { coverWith } from "./cover/cover.ts";
 import { probeWith } from "./host/probe.ts";
 import { initWith } from "./fleet/init.ts";
 import { promoteWith } from "./fleet/promote.ts";
+import { auditWith } from "./fleet/audit.ts";
+import { buildWith } from "./fleet/build.ts";
+import { publishWith } from "./fleet/publish.ts";
 import { ports } from "./ports.ts";
 
 export { ImgmatchError } from "./errors.ts";
 
 // A team builds
 export { adopt } from "./fleet/adopt.ts";
-export { audit } from "./fleet/audit.ts";
-export { build } from "./fleet/build.ts";
+export const audit = auditWith(ports);
+export const build = buildWith(ports);
 export { mergeLocks, pruneLock, removeFromLock, updateBases } from "./fleet/lock.ts";
 export { exportBake } from "./fleet/export-bake.ts";
 export { exportGithubMatrix } from "./fleet/export-github-matrix.ts";
 export const init = initWith(ports);
 export { matrixJsonSchema } from "./fleet/matrix/json-schema.ts";
 export { plan } from "./fleet/plan.ts";
-export { publish } from "./fleet/publish.ts";
+export const publish = publishWith(ports);
 export { render } from "./fleet/render.ts";
 export { verify } from "./fleet/verify.ts";
 export const promote = promoteWith(ports);
@@ -95,7 +98,7 @@ export type {
   FailedCell,
   InterruptedCell,
 } from "./fleet/engines/built-cell.ts";
-export type { BuiltImage } from "./fleet/engines/engine.ts";
+export type { BuiltImage } from "./oci/engine/built-image.ts";
 export type { EngineChoice } from "./fleet/engines/engine-choice.ts";
 export type { EngineName } from "./fleet/engines/engine-traits.ts";
 export type { Drift } from "./fleet/dockerfile/drift.ts";

@@ -1,5 +1,6 @@
 /** The defaults of the ports: what one hall of the program offers to another, loaded where it is asked for. `index.ts` and `cli/` hand them out. */
 
+import type { Examining } from "./fleet/audit/image-examiner.ts";
 import type { ClusterReader } from "./host/cluster-reader.ts";
 import type { QuestionPorts } from "./node/question.ts";
 
@@ -16,4 +17,8 @@ const fleets: QuestionPorts = {
   heldImages: async (...asked) => (await import("./fleet/engines/local-images.ts")).heldImages(...asked),
 };
 
-export const ports = { ...cluster, ...fleets };
+const examining: Examining = {
+  openAuditor: async (options) => (await import("./inspect/audit/image-auditor.ts")).imageAuditor(options),
+};
+
+export const ports = { ...cluster, ...fleets, ...examining };

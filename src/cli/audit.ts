@@ -4,6 +4,7 @@ import type { Problem } from "../errors.ts";
 import { type ExitCode, exitCodes, problemCodes } from "../problem-codes.ts";
 import type { AuditAnswer, AuditedCell, AuditOptions } from "../fleet/audit.ts";
 import { count, formatTable } from "../io/table.ts";
+import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
 import { withFleet } from "./flags/fleet-options.ts";
 import { many, withRegistries } from "./flags/options.ts";
@@ -29,7 +30,8 @@ export const audit: Define = (command, run) =>
     .action(run(auditCommand));
 
 async function auditCommand(flags: AuditOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
-  const { audit: answerOf } = await import("../fleet/audit.ts");
+  const { auditWith } = await import("../fleet/audit.ts");
+  const answerOf = auditWith(ports);
   const progress = progressTo(context);
   const onEvent: AuditOptions["onEvent"] = (event) => {
     if (event.type === "image") progress.draw(`${event.done} of ${event.total} opened, now ${event.cell}`);

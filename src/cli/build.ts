@@ -3,6 +3,7 @@
 import type { Problem } from "../errors.ts";
 import { type ExitCode, exitCodes, problemCodes } from "../problem-codes.ts";
 import type { BuildOptions } from "../fleet/build.ts";
+import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
 import {
   withBases,
@@ -66,7 +67,8 @@ type BuildFlags = BuildOptions & BuildListenerFlags;
 
 async function buildCommand(flags: BuildFlags, context: CommandContext): Promise<ExitCode> {
   const onEvent = listenerFor(flags, context, { summary: true });
-  const { build: buildFleet } = await import("../fleet/build.ts");
+  const { buildWith } = await import("../fleet/build.ts");
+  const buildFleet = buildWith(ports);
   if (flags.dryRun) {
     const problems: Problem[] = [];
     const world = { ...context, onEvent: keepProblems(problems, flags, context) };

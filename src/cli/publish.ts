@@ -2,6 +2,7 @@
 
 import type { ExitCode } from "../problem-codes.ts";
 import type { PublishOptions } from "../fleet/publish.ts";
+import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
 import {
   withBases,
@@ -43,6 +44,7 @@ async function publishCommand(
   context: CommandContext,
 ): Promise<ExitCode> {
   const onEvent = listenerFor(flags, context, { summary: false });
-  const { publish: publishFleet } = await import("../fleet/publish.ts");
+  const { publishWith } = await import("../fleet/publish.ts");
+  const publishFleet = publishWith(ports);
   return exitCodeOf(await publishFleet(flags, { ...context, onEvent }));
 }

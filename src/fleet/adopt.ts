@@ -3,7 +3,7 @@
 import { ImgmatchError, usageError } from "../errors.ts";
 import { acceleratorOf, adoptedImage } from "../inspect/adopt/adopted-image.ts";
 import type { Statement } from "../inspect/adopt/adopted-side.ts";
-import { compileTagPattern, parseAxes } from "../inspect/adopt/tag-pattern.ts";
+import { compileTagPattern, parseAxes } from "./cells/tag-pattern.ts";
 import { openFromRegistry } from "../inspect/image/from-registry.ts";
 import { type Lock, type LockedImage, lockPath, lockSchemaVersion } from "../lock/lock.ts";
 import type { Requirement } from "../lock/requirement.ts";

@@ -1,7 +1,7 @@
 /** Opens the images of a lock, and compares their files with their declarations. */
 
 import { type Problem, usageError } from "../errors.ts";
-import type { ImageEffect } from "../inspect/audit/audit-image.ts";
+import type { ImageEffect } from "../lock/image-audit.ts";
 import { inWorld, type Watching, type World } from "../io/world.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
 import type { Lock } from "../lock/lock.ts";
@@ -14,7 +14,8 @@ import {
   auditSubject,
   isBuilt,
 } from "./audit/audit-images.ts";
-import { dockerHolder } from "./audit/open-built.ts";
+import type { Examining } from "./audit/image-examiner.ts";
+import { dockerHolder } from "../oci/engine/built-image.ts";
 import { unusedAxes } from "./audit/unused-axes.ts";
 import { groupBy } from "../io/collections.ts";
 import { selectImages } from "./cells/select.ts";
@@ -43,16 +44,18 @@ export interface AuditAnswer {
  * @example
  * const { cells } = await audit({ only: ["cuda=12.8.1"] });
  */
-export async function audit(asked: AuditOptions = {}, given?: Partial<World>): Promise<AuditAnswer> {
-  return inWorld(asked, given, (world) => auditIn(asked, world));
+export type AuditFunction = (options?: AuditOptions, world?: Partial<World>) => Promise<AuditAnswer>;
+
+export function auditWith(ports: Examining): AuditFunction {
+  return (options = {}, given) => inWorld(options, given, (world) => auditIn(options, world), ports);
 }
 
-async function auditIn(asked: AuditOptions, world: World): Promise<AuditAnswer> {
+async function auditIn(asked: AuditOptions, world: World & Examining): Promise<AuditAnswer> {
   const lock = await readLockIfPresent(lockFileOf(asked));
   return lock !== null && isAdopted(lock) ? auditAdopted(asked, lock, world) : auditBuilt(asked, world);
 }
 
-async function auditBuilt(asked: AuditOptions, world: World): Promise<AuditAnswer> {
+async function auditBuilt(asked: AuditOptions, world: World & Examining): Promise<AuditAnswer> {
   const { fleet, lockFile, only } = await fleetAt(asked, world);
   const { replaceBase } = asked;
   const { lock, plan } = await recallBuilt(fleet, { only, lockFile, replaceBase, published: false });
@@ -80,7 +83,7 @@ async function auditBuilt(asked: AuditOptions, world: World): Promise<AuditAnswe
  * Audits images that others built, without a matrix. The lock's requirement of each, estimated or stated, counts as declared, and every file
  * counts as the image's own.
  */
-async function auditAdopted(asked: AuditOptions, all: Lock, world: World): Promise<AuditAnswer> {
+async function auditAdopted(asked: AuditOptions, all: Lock, world: World & Examining): Promise<AuditAnswer> {
   if (asked.registry !== undefined || (asked.replaceBase ?? []).length > 0)
     throw usageError(
       "--registry and --replace-base need a matrix, and this lock holds images that others built",
@@ -111,7 +114,7 @@ async function auditWanted(
   subjects: readonly AuditSubject[],
   lock: Lock,
   asked: AuditOptions,
-  world: World,
+  world: World & Examining,
   effects = new Map<string, ImageEffect>(),
 ): Promise<AuditAnswer> {
   const { remote = false, onEvent } = asked;

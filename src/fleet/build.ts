@@ -6,6 +6,7 @@ import { readLockIfPresent } from "../lock/store/lock-file.ts";
 import { forPush, registryFor } from "../oci/registry/registry-access.ts";
 import { defaultEngine, requirePush } from "./engines/engine-choice.ts";
 import { engineTraits } from "./engines/engine-traits.ts";
+import type { Examining } from "./audit/image-examiner.ts";
 import { fleetAt } from "./open/fleet-choice.ts";
 import { type LocalBaseChoice, prepareBuild, recallBuilt } from "./open/prepare-build.ts";
 import { type PlanJson, planToJson } from "./plan/plan-json.ts";
@@ -36,24 +37,25 @@ export interface BuildOptions extends BuildChoice, LocalBaseChoice {
  * @example
  * const { results } = await build({ push: true });
  */
-export async function build(
-  options: BuildOptions & { readonly dryRun: true },
-  world?: Partial<World<FleetBuildEvent>>,
-): Promise<PlanJson>;
-export async function build(
-  options?: Omit<BuildOptions, "dryRun">,
-  world?: Partial<World<FleetBuildEvent>>,
-): Promise<BuildAnswer>;
-export async function build(
-  options: BuildOptions = {},
-  given?: Partial<World<FleetBuildEvent>>,
-): Promise<BuildAnswer | PlanJson> {
-  return inWorld(options, given, (world) => buildIn(options, world));
+export interface BuildFunction {
+  (
+    options: BuildOptions & { readonly dryRun: true },
+    world?: Partial<World<FleetBuildEvent>>,
+  ): Promise<PlanJson>;
+  (options?: Omit<BuildOptions, "dryRun">, world?: Partial<World<FleetBuildEvent>>): Promise<BuildAnswer>;
+}
+
+export function buildWith(ports: Examining): BuildFunction {
+  const face = (
+    options: BuildOptions = {},
+    given?: Partial<World<FleetBuildEvent>>,
+  ): Promise<BuildAnswer | PlanJson> => inWorld(options, given, (world) => buildIn(options, world), ports);
+  return face as BuildFunction;
 }
 
 async function buildIn(
   options: BuildOptions,
-  world: World<FleetBuildEvent>,
+  world: World<FleetBuildEvent> & Examining,
 ): Promise<BuildAnswer | PlanJson> {
   const { push = false, dryRun = false, strict = false, engine = defaultEngine } = options;
   const { index = false, replaceIndex: replace = false, concurrency } = options;

@@ -5,6 +5,7 @@ import { inWorld, type World } from "../io/world.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
 import { readLockIfPresent } from "../lock/store/lock-file.ts";
 import { forPush, registryFor } from "../oci/registry/registry-access.ts";
+import type { Examining } from "./audit/image-examiner.ts";
 import { fleetAt, lockFileOf } from "./open/fleet-choice.ts";
 import { recallBuilt } from "./open/prepare-build.ts";
 import type { PlannedCell } from "./plan/planned-cell.ts";
@@ -27,14 +28,19 @@ const nothingBuilt = { schemaVersion: 1, results: [], kept: 0 } as const;
  * @example
  * const { index } = await publish();
  */
-export async function publish(
-  options: PublishOptions = {},
-  given?: Partial<World<FleetBuildEvent>>,
-): Promise<BuildAnswer> {
-  return inWorld(options, given, (world) => publishIn(options, world));
+export type PublishFunction = (
+  options?: PublishOptions,
+  world?: Partial<World<FleetBuildEvent>>,
+) => Promise<BuildAnswer>;
+
+export function publishWith(ports: Examining): PublishFunction {
+  return (options = {}, given) => inWorld(options, given, (world) => publishIn(options, world), ports);
 }
 
-async function publishIn(options: PublishOptions, world: World<FleetBuildEvent>): Promise<BuildAnswer> {
+async function publishIn(
+  options: PublishOptions,
+  world: World<FleetBuildEvent> & Examining,
+): Promise<BuildAnswer> {
   const { replaceIndex: replace = false, replaceBase, concurrency } = options;
   const { signal } = world;
   const signFleet = await openSigner(options, world);

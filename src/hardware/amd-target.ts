@@ -1,5 +1,6 @@
 /** Parses AMD's GPU targets as clang writes them. */
 
+import { compareText } from "../io/collections.ts";
 import { amdArchitectures, amdGenerics } from "./amd-architectures.ts";
 import { spirvTarget } from "./amd-generics.ts";
 
@@ -29,4 +30,16 @@ export function parseAmdTarget(text: string): string | null {
 /** A generic target has the features of its members. */
 function hasFeature(name: string, feature: (typeof features)[number]): boolean {
   return amdArchitectures.some((row) => (row.name === name || row.generic === name) && row[feature] === true);
+}
+
+/** By generation (9 before 10), then by name. SPIR-V has no generation and comes last. */
+export function compareAmdTargets(a: string, b: string): number {
+  return generationOf(a) - generationOf(b) || compareText(a, b);
+}
+
+/** A name ends with two digits for minor and stepping: `gfx90a` is of generation 9, `gfx1201` of 12. */
+function generationOf(target: string): number {
+  const [, digits = "", generic] = /^gfx([0-9a-f]+)(-)?/.exec(target) ?? [];
+  if (digits === "") return Number.POSITIVE_INFINITY;
+  return Number(generic === undefined ? digits.slice(0, -2) : digits);
 }

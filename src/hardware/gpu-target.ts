@@ -1,5 +1,6 @@
 /** Parses GPU targets in nvcc's notation, and decides on which devices the code of a target runs. */
 
+import { compareText } from "../io/collections.ts";
 import {
   type ComputeCapability,
   compareComputeCapability,
@@ -108,3 +109,13 @@ const families: Readonly<Record<string, readonly string[]>> = {
   "12.0": ["12.0", "12.1"],
   "12.1": ["12.1"],
 };
+
+export function isPtx(target: string): boolean {
+  return target.startsWith("compute_");
+}
+
+/** Machine code first, by number, then by suffix. */
+export function compareTargets(a: string, b: string): number {
+  const numberOf = (target: string) => Number.parseInt(target.replace(/^\w+_/, ""), 10);
+  return Number(isPtx(a)) - Number(isPtx(b)) || numberOf(a) - numberOf(b) || compareText(a, b);
+}

@@ -1,5 +1,7 @@
 /** Prepares the fleet of a Pulumi program before its first resource: arguments, plan, and the images that the registry has. */
 
+import { ports } from "../ports.ts";
+import { dockerHolder } from "../oci/engine/built-image.ts";
 import { dirname, join, resolve as resolvePath } from "node:path";
 import type { ComponentResourceOptions, Input, Unwrap } from "@pulumi/pulumi";
 import { ImgmatchError, type Problem, throwProblems } from "../errors.ts";
@@ -148,14 +150,11 @@ function refuseAttestations({ attest }: Fleet["matrix"]): void {
 /** null where the matrix wants its images shut. */
 async function examinerFor(plan: Plan, registry: RegistryClient): Promise<Examine | null> {
   if (!plan.matrix.measure) return null;
-  const [{ imageExaminer }, { dockerHolder }, { cacheFolder, folderCache }] = await Promise.all([
-    import("../fleet/audit/image-examiner.ts"),
-    import("../fleet/audit/open-built.ts"),
-    import("../inspect/image/layer-cache.ts"),
-  ]);
+  const { imageExaminer } = await import("../fleet/audit/image-examiner.ts");
   const { env } = process;
-  const cache = folderCache(cacheFolder(env));
-  return imageExaminer({ declared: declaredImages(plan), registry, holder: dockerHolder(env), cache });
+  const declared = declaredImages(plan);
+  const audit = await ports.openAuditor({ declared, registry, holder: dockerHolder(env), env });
+  return imageExaminer(audit, { declared });
 }
 
 interface Logins {

@@ -2,7 +2,8 @@
 
 import { setMaxListeners } from "node:events";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import type { BuiltImage, Engine } from "../../src/fleet/engines/engine.ts";
+import type { Engine } from "../../src/fleet/engines/engine.ts";
+import type { BuiltImage } from "../../src/oci/engine/built-image.ts";
 import { createDockerEngine } from "../../src/fleet/engines/docker/docker-engine.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";

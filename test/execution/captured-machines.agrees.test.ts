@@ -20,7 +20,8 @@ import {
 } from "../../src/hardware/cpu-marches.ts";
 import { readCpu } from "../../src/host/cpu/cpu-facts.ts";
 import type { HostFacts } from "../../src/facts/facts.ts";
-import { auditImage, type ImageAudit } from "../../src/inspect/audit/audit-image.ts";
+import { auditImage } from "../../src/inspect/audit/audit-image.ts";
+import type { ImageAudit } from "../../src/lock/image-audit.ts";
 import { openFromFolder } from "../../src/inspect/image/from-folder.ts";
 import { noCache } from "../../src/inspect/image/layer-cache.ts";
 import type { Lock } from "../../src/lock/lock.ts";

@@ -7,7 +7,7 @@ import { listenerFor } from "../../src/cli/report/build-listener.ts";
 import type { CommandContext } from "../../src/cli/command.ts";
 import type { Problem } from "../../src/errors.ts";
 import type { CellResult, FailedCell } from "../../src/fleet/engines/built-cell.ts";
-import { build } from "../../src/fleet/build.ts";
+import { build } from "../../src/index.ts";
 import { plan } from "../../src/fleet/plan.ts";
 import type { FleetBuildEvent } from "../../src/fleet/run/run-plan.ts";
 import type { Notice } from "../../src/io/world.ts";

@@ -1,8 +1,7 @@
 /** Opens the images of a lock in turn, and compares files with declarations. */
 
 import { ImgmatchError, type Problem } from "../../errors.ts";
-import type { ImageEffect } from "../../inspect/audit/audit-image.ts";
-import { cacheFolder, folderCache } from "../../inspect/image/layer-cache.ts";
+import type { DeclaredImage, ImageEffect } from "../../lock/image-audit.ts";
 import type { World } from "../../io/world.ts";
 import { repositoryOf } from "../../lock/image-repository.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
@@ -12,8 +11,8 @@ import { registryFor } from "../../oci/registry/registry-access.ts";
 import type { RegistryAccess } from "../../oci/registry/registry-flags.ts";
 import type { PlannedCell } from "../plan/planned-cell.ts";
 import { declaredImage } from "./declared-image.ts";
-import { type DeclaredImage, imageAuditor } from "./image-examiner.ts";
-import type { ImageHolder } from "./open-built.ts";
+import type { Examining } from "./image-examiner.ts";
+import type { ImageHolder } from "../../oci/engine/built-image.ts";
 
 /** Sent before each image is opened; `done` were opened before. */
 export interface AuditEvent {
@@ -44,7 +43,7 @@ export interface AuditSubject {
 
 export interface AuditImagesOptions {
   readonly access: RegistryAccess;
-  readonly world: Pick<World, "env" | "signal">;
+  readonly world: Pick<World, "env" | "signal"> & Examining;
   /** Has images that were built and never pushed. */
   readonly holder: ImageHolder;
   readonly onEvent?: ((event: AuditEvent) => void) | undefined;
@@ -59,9 +58,9 @@ export async function auditImages(
 ): Promise<readonly AuditedCell[]> {
   const { env, signal = new AbortController().signal } = world;
   const declared = new Map(subjects.map((subject) => [subject.cell, subject.declared]));
-  const examine = imageAuditor({
+  const examine = await world.openAuditor({
     registry: await registryFor(access, world),
-    cache: folderCache(cacheFolder(env)),
+    env,
     declared: (cell) => declared.get(cell) ?? null,
     holder,
   });

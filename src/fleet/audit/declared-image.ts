@@ -1,6 +1,6 @@
 /** Says what a plan declares of each cell's image, for the code that opens it. */
 
-import type { DeclaredImage } from "./image-examiner.ts";
+import type { DeclaredImage } from "../../lock/image-audit.ts";
 import type { LockedLocal } from "../../lock/lock.ts";
 import { type ImageReference, parseImageReference, withDigest } from "../../oci/reference.ts";
 import type { Plan, PlannedBase, PlannedCell } from "../plan/planned-cell.ts";

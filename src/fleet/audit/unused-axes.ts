@@ -1,9 +1,9 @@
 /** Finds axes that made no difference to the images that were built: some of the names of such an image promise what it is not. Pure. */
 
 import type { Problem } from "../../errors.ts";
-import type { ImageEffect } from "../../inspect/audit/audit-image.ts";
-import { compareAmdTargets } from "../../inspect/amd/amd-inspection.ts";
-import { compareTargets } from "../../inspect/nvidia/gpu-inspection.ts";
+import type { ImageEffect } from "../../lock/image-audit.ts";
+import { compareAmdTargets } from "../../hardware/amd-target.ts";
+import { compareTargets } from "../../hardware/gpu-target.ts";
 import { groupBy } from "../../io/collections.ts";
 import { type GpuVendor, gpuVendors } from "../../hardware/gpu-vendors.ts";
 import { listSome } from "../../resolve/misfit.ts";

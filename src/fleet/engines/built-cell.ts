@@ -13,7 +13,7 @@ import type { Measured } from "../../lock/requirement.ts";
 import { type Digest, isDigest } from "../../oci/digest.ts";
 import type { StoredBlobs } from "../../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
-import type { BuiltImage } from "./engine.ts";
+import type { BuiltImage } from "../../oci/engine/built-image.ts";
 import { type ReadyCell, requiredDigest } from "./jobs.ts";
 
 export interface BuiltCell {

@@ -5,18 +5,14 @@ import { basename, dirname, join } from "node:path";
 import { type Digest, isDigest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import type { Environment } from "../../io/world.ts";
-import type { BuildRequest, BuildWatch } from "./engine.ts";
+import type { BuildRequest } from "./engine.ts";
+import type { BuildWatch } from "../../oci/engine/built-image.ts";
 import { cacheReference } from "./cache.ts";
 import type { BuildFailure } from "./build-failure.ts";
 import { lastLineOf, runProgram } from "./program.ts";
 import type { SharedFailures } from "./shared-failure.ts";
-import {
-  namedContextFlags,
-  noNamedContexts,
-  nothingMore,
-  type StageContext,
-  withTemporaryFolder,
-} from "./staged-context.ts";
+import { namedContextFlags, noNamedContexts, nothingMore, type StageContext } from "./staged-context.ts";
+import { withTemporaryFolder } from "../../io/temporary-folder.ts";
 import type { StepOptions } from "./step-options.ts";
 
 export interface BuildClient {

@@ -2,6 +2,7 @@
 
 import type { ContextEntry } from "../context/context.ts";
 import type { Attestations } from "../matrix/matrix.ts";
+import type { BuildWatch, BuiltImage } from "../../oci/engine/built-image.ts";
 import type { Digest } from "../../oci/digest.ts";
 import type { ImageReference } from "../../oci/reference.ts";
 
@@ -59,16 +60,4 @@ export interface BuildRequest {
   };
   /** Local names for the result, `repository:tag`. */
   readonly tags: readonly string[];
-}
-
-export interface BuildWatch {
-  readonly signal: AbortSignal;
-  readonly onLog: (line: string) => void;
-}
-
-export interface BuiltImage {
-  /** The engine's own id of the image, `sha256:…` of its configuration. */
-  readonly id: string;
-  /** Bytes, or null where the engine does not say. */
-  readonly size: number | null;
 }

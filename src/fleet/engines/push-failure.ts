@@ -3,7 +3,7 @@
 import { faultOf } from "../../errors.ts";
 import { RegistryError } from "../../oci/registry/registry-error.ts";
 import { tryAgain, type TryOptions } from "../../oci/registry/try-again.ts";
-import type { BuildWatch } from "./engine.ts";
+import type { BuildWatch } from "../../oci/engine/built-image.ts";
 import type { Advice } from "./advice.ts";
 
 // The words of Go's HTTP client, of distribution's and of containerd's errors, in which every engine tells what happened.

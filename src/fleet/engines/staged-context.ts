@@ -19,6 +19,7 @@ import {
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { isLeft, ownedName } from "../../io/owner.ts";
+import { makeTemporaryFolder } from "../../io/temporary-folder.ts";
 import { remember } from "../../io/collections.ts";
 import { ImgmatchError } from "../../errors.ts";
 import type { BuildRequest } from "./engine.ts";
@@ -125,19 +126,9 @@ export async function writeContextItems(folder: string, items: readonly ContextI
   }
 }
 
-/** Folders for what an engine's program writes, removed when it has been read. */
-export async function withTemporaryFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
-  const folder = await makeFolder();
-  try {
-    return await use(folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
 /** The bytes of the file that `write` writes: a whole image, which comes from an engine in no other way. */
 export async function* writtenFile(write: (file: string) => Promise<unknown>): AsyncGenerator<Uint8Array> {
-  const folder = await makeFolder();
+  const folder = await makeTemporaryFolder();
   try {
     const file = join(folder, "image.tar");
     await write(file);
@@ -145,8 +136,4 @@ export async function* writtenFile(write: (file: string) => Promise<unknown>): A
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-function makeFolder(): Promise<string> {
-  return mkdtemp(join(tmpdir(), "imgmatch-engine-"));
 }

@@ -16,7 +16,8 @@ import {
 } from "../../trust/provenance/write-provenance.ts";
 import type { StatementSigner } from "../../trust/sign/signer.ts";
 import type { BuildSummary } from "../engines/built-cell.ts";
-import type { BuildWatch, Engine } from "../engines/engine.ts";
+import type { Engine } from "../engines/engine.ts";
+import type { BuildWatch } from "../../oci/engine/built-image.ts";
 import type { FleetSources } from "../engines/jobs.ts";
 import { repositoryOfCell } from "../cells/cell-settings.ts";
 import type { Attestations, Located, Matrix } from "../matrix/matrix.ts";

@@ -8,7 +8,8 @@ import { formatImageReference, type ImageReference, withDigest, withTag } from "
 import type { RegistryClient } from "../../oci/registry/client.ts";
 import { findImageConfig } from "../../oci/registry/platform-image.ts";
 import type { StoredBlobs } from "../../lock/lock.ts";
-import type { BuildWatch, BuiltImage, Engine } from "../engines/engine.ts";
+import type { Engine } from "../engines/engine.ts";
+import type { BuildWatch, BuiltImage } from "../../oci/engine/built-image.ts";
 import { retryPush } from "../engines/push-failure.ts";
 import { type Announcement, silent, transientTag, withdraw } from "./announcement.ts";
 import { type Pace, writeTag } from "./write-tag.ts";

@@ -11,7 +11,8 @@ import type { LockedAttestation } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { formatImageReference, withDigest } from "../../oci/reference.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
-import { type Examination, type ExaminedImage, type Examine, unexamined } from "../audit/image-examiner.ts";
+import { type Examination, type Examine, unexamined } from "../audit/image-examiner.ts";
+import type { ExaminedImage } from "../../oci/engine/built-image.ts";
 import type {
   BuildEvent,
   BuiltCell,
@@ -20,7 +21,8 @@ import type {
   InterruptedCell,
 } from "../engines/built-cell.ts";
 import { type CellLog, openCellLog } from "../engines/cell-log.ts";
-import type { BuildWatch, Engine } from "../engines/engine.ts";
+import type { Engine } from "../engines/engine.ts";
+import type { BuildWatch } from "../../oci/engine/built-image.ts";
 import type { BuildJob } from "../engines/jobs.ts";
 import type { AttestImage } from "../publish/attest-image.ts";
 import { findPublished, publishImage } from "../publish/publish-image.ts";

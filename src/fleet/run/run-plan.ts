@@ -3,8 +3,7 @@
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { type Problem, throwProblems } from "../../errors.ts";
-import type { ImageEffect } from "../../inspect/audit/audit-image.ts";
-import { cacheFolder, folderCache } from "../../inspect/image/layer-cache.ts";
+import type { ImageEffect } from "../../lock/image-audit.ts";
 import { readRevision } from "../../io/git.ts";
 import type { Watching, World } from "../../io/world.ts";
 import type { LockedImage } from "../../lock/lock.ts";
@@ -15,8 +14,8 @@ import type { RegistryAccess } from "../../oci/registry/registry-flags.ts";
 import { version } from "../../version.ts";
 import { auditImages, auditSubject, isBuilt } from "../audit/audit-images.ts";
 import { declaredImages } from "../audit/declared-image.ts";
-import { imageExaminer } from "../audit/image-examiner.ts";
-import { dockerHolder, type ImageHolder } from "../audit/open-built.ts";
+import { type Examining, imageExaminer } from "../audit/image-examiner.ts";
+import { dockerHolder, type ImageHolder } from "../../oci/engine/built-image.ts";
 import { unusedAxes } from "../audit/unused-axes.ts";
 import {
   type Builder,
@@ -103,7 +102,7 @@ export async function runPlan(
   plan: Plan,
   fleet: Fleet,
   options: RunPlanOptions,
-  world: World<FleetBuildEvent>,
+  world: World<FleetBuildEvent> & Examining,
 ): Promise<BuildSummary> {
   const counts = countActions(plan);
   world.onEvent({ type: "plan", counts });
@@ -138,7 +137,7 @@ function isStrict({ code }: Problem): boolean {
 async function keptFindings(
   plan: Plan,
   { engine: choice, access }: RunPlanOptions,
-  world: World<FleetBuildEvent>,
+  world: World<FleetBuildEvent> & Examining,
   onEffect: OnEffect,
 ): Promise<readonly Problem[]> {
   const kept = plan.cells.filter(({ action }) => action === "keep").filter(isBuilt);
@@ -158,7 +157,7 @@ async function buildMissing(
   plan: Plan,
   fleet: Fleet,
   { engine: choice, access, concurrency = buildsAtOnce(), push, signing, ...options }: RunPlanOptions,
-  { env, signal, onEvent }: World<FleetBuildEvent>,
+  { env, signal, onEvent, openAuditor }: World<FleetBuildEvent> & Examining,
   onEffect: OnEffect,
 ): Promise<BuildSummary> {
   const engine = await engineFor(choice, { env });
@@ -175,14 +174,17 @@ async function buildMissing(
       origin: { program: version, ...(await readOrigin(fleet.root, env)), revision },
     });
   const attest = push && plan.matrix.attest !== null ? await attester() : null;
-  const examined = { registry, holder: holderOf(engine), onEffect };
+  const declared = declaredImages(plan);
+  const examiner = async () =>
+    imageExaminer(await openAuditor({ registry, holder: holderOf(engine), declared, env }), {
+      declared,
+      onEffect,
+    });
   return buildPlan(plan, fleet, {
     ...{ engine, revision, concurrency, onEvent, lockFile: options.lockFile, drain: signal },
     builder: { described, localEngine: engineTraits[choice.engine ?? defaultEngine].localEngine },
     publishing: push ? { registry, signing, attest } : null,
-    examine: plan.matrix.measure
-      ? imageExaminer({ ...examined, declared: declaredImages(plan), cache: folderCache(cacheFolder(env)) })
-      : null,
+    examine: plan.matrix.measure ? await examiner() : null,
     logFolder: join(fleet.root, ".imgmatch", "logs"),
     unresolved: options.unresolved,
     now: () => (epoch === null ? new Date() : new Date(epoch * 1000)),

@@ -1,5 +1,6 @@
 /** Counts AMD's GPU code of a file: targets, and code that is unknown. */
 
+import { compareAmdTargets } from "../../hardware/amd-target.ts";
 import { compareText } from "../../io/collections.ts";
 import { count, createCodeTally, sortedCounts } from "../tally.ts";
 import type { AmdImage } from "./code-object.ts";
@@ -62,16 +63,4 @@ export function createAmdTally() {
 
 export function byAmdTarget(a: AmdTargetCount, b: AmdTargetCount): number {
   return compareAmdTargets(a.target, b.target) || (a.version ?? 0) - (b.version ?? 0);
-}
-
-/** By generation (9 before 10), then by name. SPIR-V has no generation and comes last. */
-export function compareAmdTargets(a: string, b: string): number {
-  return generationOf(a) - generationOf(b) || compareText(a, b);
-}
-
-/** A name ends with two digits for minor and stepping: `gfx90a` is of generation 9, `gfx1201` of 12. */
-function generationOf(target: string): number {
-  const [, digits = "", generic] = /^gfx([0-9a-f]+)(-)?/.exec(target) ?? [];
-  if (digits === "") return Number.POSITIVE_INFINITY;
-  return Number(generic === undefined ? digits.slice(0, -2) : digits);
 }

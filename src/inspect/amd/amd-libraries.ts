@@ -10,7 +10,8 @@ import {
 } from "../../hardware/amd-architectures.ts";
 import { spirvTarget } from "../../hardware/amd-generics.ts";
 import { compareFirst, groupBy } from "../../io/collections.ts";
-import { type AmdCode, type AmdTargetCount, byAmdTarget, compareAmdTargets } from "./amd-inspection.ts";
+import { type AmdCode, type AmdTargetCount, byAmdTarget } from "./amd-inspection.ts";
+import { compareAmdTargets } from "../../hardware/amd-target.ts";
 
 export interface ImageAmd {
   /** The numbers of files and of modules with each target. */

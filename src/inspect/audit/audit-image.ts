@@ -16,6 +16,7 @@ import {
 import type { Digest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
+import type { DeclaredImage, ImageAudit } from "../../lock/image-audit.ts";
 import { type ImageInspection, inspectionOf } from "../inspection.ts";
 import { auditAmd } from "./amd-audit.ts";
 import { type BeyondDeclared, beyondDeclared, compiledOf, ignoresMarch, unusedFeatures } from "./cpu-use.ts";
@@ -23,37 +24,8 @@ import { andMore, type Findings, type GpuAudit, shown } from "./gpu-lies.ts";
 import { auditNvidia } from "./nvidia-audit.ts";
 import { type BaseOrigin, type ImageOrigin, originOf } from "./origin.ts";
 
-export interface AuditRequest {
+export interface AuditRequest extends Omit<DeclaredImage, "base"> {
   readonly base: BaseOrigin;
-  /** The declared requirement. */
-  readonly requires: Requirement;
-  /** CPU features that the base declares to need (`cpuFloor`), Linux names. */
-  readonly floor: readonly string[];
-  /** `linux/amd64`. */
-  readonly platform: string;
-}
-
-export interface ImageAudit {
-  readonly measured: Measured;
-  /** `AUDIT_…`: declarations that are not true. An unknown declaration, or one about unread files, is not here. */
-  readonly lies: readonly Problem[];
-  /** Declarations that may be true and need a look. */
-  readonly notes: readonly Problem[];
-  readonly effect: ImageEffect;
-}
-
-/** Tells whether an axis made a difference to an image. It is small: a large fleet keeps one for each cell. */
-export interface ImageEffect {
-  /** Digest of all programs and libraries; null if some could not be read, or the image brings none. */
-  readonly code: Digest | null;
-  /** Digest of all layers; null if they are unknown. Images with other layers may have the same files. */
-  readonly layers: Digest | null;
-  /** {@link OpenedImage.settings}. */
-  readonly settings: Digest | null;
-  /** The image's own programs use no feature of its march. */
-  readonly ignoresMarch: boolean;
-  /** Declared GPU targets that no file has, but that a compiler in the image could make at run time. */
-  readonly uncompiled: readonly string[];
 }
 
 /** The audit of each vendor's side. */

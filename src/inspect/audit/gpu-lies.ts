@@ -5,7 +5,7 @@ import type { Measured } from "../../lock/requirement.ts";
 import type { GpuVendor } from "../../hardware/gpu-vendors.ts";
 import { codeKeys, hidingGpuCode } from "../file-inspection.ts";
 import type { ImageInspection } from "../inspection.ts";
-import { isPtx } from "../nvidia/gpu-inspection.ts";
+import { isPtx } from "../../hardware/gpu-target.ts";
 import { type Library, vendorCode } from "../vendor-code.ts";
 import { compiledOf } from "./cpu-use.ts";
 import type { ImageOrigin } from "./origin.ts";

@@ -4,7 +4,7 @@ import { type ComputeCapability, compareComputeCapability } from "../../hardware
 import type { VersionParts } from "../../hardware/driver-version.ts";
 import { parseGpuTarget } from "../../hardware/gpu-target.ts";
 import type { ImageInspection } from "../inspection.ts";
-import { isPtx } from "../nvidia/gpu-inspection.ts";
+import { isPtx } from "../../hardware/gpu-target.ts";
 import {
   type Check,
   compareAsFar,

@@ -3,7 +3,7 @@
 import { ImgmatchError } from "../../errors.ts";
 import type { Environment } from "../../io/world.ts";
 import { connectDocker } from "../../oci/engine/api.ts";
-import { imagePath, readDiffIds } from "../../oci/engine/engine-answers.ts";
+import { imagePath } from "../../oci/engine/engine-answers.ts";
 import { openFromArchive } from "./from-archive.ts";
 import type { OpenedImage, OpenOptions } from "./open-layers.ts";
 
@@ -26,23 +26,4 @@ export async function openFromEngine(
 ): Promise<OpenedImage | null> {
   const found = await findInEngine(env, name);
   return found && openFromArchive(found.api.bytes("GET", `${imagePath(name)}/get`), name, "engine", options);
-}
-
-/** Throws `ENGINE_…` while it is read. */
-export async function* engineArchive(
-  env: Environment,
-  name: string,
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array> {
-  const api = await connectDocker(env);
-  yield* api.bytes("GET", `${imagePath(name)}/get`, { signal });
-}
-
-/** Throws `ENGINE_…`, also if the engine has no such image. */
-export async function engineDiffIds(
-  env: Environment,
-  name: string,
-  signal: AbortSignal,
-): Promise<readonly string[]> {
-  return readDiffIds(await connectDocker(env), name, signal);
 }

@@ -1,5 +1,6 @@
 /** Counts NVIDIA's GPU code of a file, and of an image: targets, toolkits, compression, code of unknown kind. */
 
+import { compareTargets, isPtx } from "../../hardware/gpu-target.ts";
 import { compareText } from "../../io/collections.ts";
 import { count, createCodeTally, sortedCounts } from "../tally.ts";
 import type { FatbinCompression, FatbinEntry } from "./fatbin.ts";
@@ -150,12 +151,6 @@ function counts(map: ReadonlyMap<string, number>): TargetCount[] {
     .sort((a, b) => compareTargets(a.target, b.target));
 }
 
-/** Machine code first, by number, then by suffix. */
-export function compareTargets(a: string, b: string): number {
-  const numberOf = (target: string) => Number.parseInt(target.replace(/^\w+_/, ""), 10);
-  return Number(isPtx(a)) - Number(isPtx(b)) || numberOf(a) - numberOf(b) || compareText(a, b);
-}
-
 function byToolkit(a: ToolkitCount, b: ToolkitCount): number {
   const key = ({ code, minimum, maximum, isZstd }: ToolkitCount) =>
     [code, ...[minimum, maximum].map(sortable), isZstd].join(" ");
@@ -235,10 +230,6 @@ export function gpuOf(files: readonly CodeFile[]): ImageGpu | null {
       (a, b) => a - b,
     ),
   };
-}
-
-export function isPtx(target: string): boolean {
-  return target.startsWith("compute_");
 }
 
 /** The names of NVIDIA's targets of these files together. */

@@ -9,7 +9,8 @@ import { headBytes } from "../file-inspection.ts";
 import { closeSpooled, type SpooledFile, sourceOf } from "../image/spool.ts";
 import { alone, type FileInspector } from "../workers/file-inspector.ts";
 import { type FoundPiece, gpuCodeSearch } from "./find-gpu-code.ts";
-import { compareTargets, createGpuTally, relocatablePlace, type ToolkitCount } from "./gpu-inspection.ts";
+import { createGpuTally, relocatablePlace, type ToolkitCount } from "./gpu-inspection.ts";
+import { compareTargets } from "../../hardware/gpu-target.ts";
 import { ptxOfToolkit, readPtxEntry } from "./ptx-versions.ts";
 
 /** The part of a module that a verdict reads. */

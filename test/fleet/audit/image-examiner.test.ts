@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { imageExaminer } from "../../../src/fleet/audit/image-examiner.ts";
-import { noCache } from "../../../src/inspect/image/layer-cache.ts";
+import { imageAuditor } from "../../../src/inspect/audit/image-auditor.ts";
 import type { Requirement } from "../../../src/lock/requirement.ts";
 import { parseImageReference, withDigest } from "../../../src/oci/reference.ts";
 import { cuda } from "../../resolve/support/locks.ts";
@@ -11,11 +11,10 @@ const image = withDigest(parseImageReference("registry.example.com/team/app"), d
 function examine(code: readonly string[]) {
   const requires: Requirement = { cpu: { march: "x86-64-v2", features: [] }, cuda: cuda("12.8.1", code) };
   const gone = () => Promise.reject(new Error("no route to the registry"));
-  const open = imageExaminer({
-    declared: () => ({ requires, floor: [], platform: "linux/amd64", base: null }),
-    registry: { readManifest: gone, readBlob: gone, openBlob: gone } as never,
-    holder: {} as never,
-    cache: noCache,
+  const declared = () => ({ requires, floor: [], platform: "linux/amd64", base: null });
+  const registry = { readManifest: gone, readBlob: gone, openBlob: gone } as never;
+  const open = imageExaminer(imageAuditor({ declared, registry, holder: {} as never, env: {} }), {
+    declared,
   });
   return open({ cell: "one", image }, { signal: new AbortController().signal, onLog: () => {} });
 }

@@ -5,7 +5,7 @@ import { unusedAxes } from "../../../src/fleet/audit/unused-axes.ts";
 import type { Cell } from "../../../src/fleet/cells/cell.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
 import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
-import type { ImageEffect } from "../../../src/inspect/audit/audit-image.ts";
+import type { ImageEffect } from "../../../src/lock/image-audit.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
 
 const marches = "march: [x86-64-v2, x86-64-v3]";

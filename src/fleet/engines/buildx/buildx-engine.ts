@@ -11,7 +11,8 @@ import { createLocalBases, type WithLocalBases } from "../../../oci/engine/tag-l
 import { once } from "../../../io/collections.ts";
 import { ImgmatchError, InternalError } from "../../../errors.ts";
 import { formatImageReference, parseImageReference } from "../../../oci/reference.ts";
-import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "../engine.ts";
+import type { BuildRequest, Engine } from "../engine.ts";
+import type { BuildWatch, BuiltImage } from "../../../oci/engine/built-image.ts";
 import { pushFailure, retryPush } from "../push-failure.ts";
 import { createRewriting, sourceDateEpoch } from "../source-date-epoch.ts";
 import { type Advice, adviceFor } from "../advice.ts";

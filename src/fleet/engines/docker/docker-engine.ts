@@ -15,7 +15,8 @@ import { createLocalBases } from "../../../oci/engine/tag-local-bases.ts";
 import { faultOf, ImgmatchError, usageError } from "../../../errors.ts";
 import type { Credential, CredentialStore } from "../../../oci/registry/credential.ts";
 import { noCredentials } from "../../../oci/registry/credentials.ts";
-import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "../engine.ts";
+import type { BuildRequest, Engine } from "../engine.ts";
+import type { BuildWatch, BuiltImage } from "../../../oci/engine/built-image.ts";
 import { type Advice, adviceFor } from "../advice.ts";
 import { type CacheOptions, inlineCache, noCache } from "../cache.ts";
 import {

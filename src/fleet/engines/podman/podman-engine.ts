@@ -12,7 +12,8 @@ import { lostBase } from "../../../oci/engine/tag-local-bases.ts";
 import { replaceLocalBases } from "../../../oci/local-base.ts";
 import { formatImageReference } from "../../../oci/reference.ts";
 import { isLoopback } from "../../../oci/registry/registry-endpoint.ts";
-import type { BuildRequest, BuildWatch, BuiltImage, Engine } from "../engine.ts";
+import type { BuildRequest, Engine } from "../engine.ts";
+import type { BuildWatch, BuiltImage } from "../../../oci/engine/built-image.ts";
 import { sourceDateEpoch } from "../source-date-epoch.ts";
 import { type Advice, adviceFor } from "../advice.ts";
 import type { StepOptions } from "../step-options.ts";
@@ -27,9 +28,9 @@ import {
   noNamedContexts,
   nothingMore,
   type StageContext,
-  withTemporaryFolder,
   writtenFile,
 } from "../staged-context.ts";
+import { withTemporaryFolder } from "../../../io/temporary-folder.ts";
 import { findPodman, findPodmanImage, type Podman } from "./podman-images.ts";
 
 /** `ca`: beside the certificates that it trusts already. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { compileTagPattern, parseAxes } from "../../../src/inspect/adopt/tag-pattern.ts";
+import { compileTagPattern, parseAxes } from "../../../src/fleet/cells/tag-pattern.ts";
 
 describe("a pattern over tags", () => {
   it.each<[string, string, Record<string, string> | null]>([

@@ -1,37 +1,17 @@
 /** Opens a built image at its engine: its own layers if the base's are known, else all of them. */
 
 import { faultOf } from "../../errors.ts";
-import type { BuildWatch, BuiltImage, Engine } from "../engines/engine.ts";
-import { withTemporaryFolder } from "../engines/staged-context.ts";
-import { engineArchive, engineDiffIds } from "../../inspect/image/from-engine.ts";
+import type { BuildWatch, BuiltImage, ImageHolder } from "../../oci/engine/built-image.ts";
+import { withTemporaryFolder } from "../../io/temporary-folder.ts";
 import { remember } from "../../io/collections.ts";
-import type { Environment } from "../../io/world.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../../oci/reference.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
 import { receivePush } from "../../oci/registry/push-receiver.ts";
-import { openFromArchive } from "../../inspect/image/from-archive.ts";
-import { openFromRegistry } from "../../inspect/image/from-registry.ts";
-import type { LayerCache } from "../../inspect/image/layer-cache.ts";
-import type { OpenedImage, OpenOptions } from "../../inspect/image/open-layers.ts";
-
-/** The engine that has the images. */
-export interface ImageHolder {
-  readonly save: Engine["save"];
-  /** null where no engine is to be asked for a base. */
-  readonly diffIds: Engine["diffIds"] | null;
-  /** null where a push to a loopback address does not come to this machine. */
-  readonly push: Engine["push"] | null;
-}
-
-/** The Docker Engine of this machine, for images that were built before. */
-export function dockerHolder(env: Environment): ImageHolder {
-  return {
-    save: ({ id }, { signal }) => engineArchive(env, id, signal),
-    diffIds: (name, { signal }) => engineDiffIds(env, name, signal),
-    push: null,
-  };
-}
+import { openFromArchive } from "../image/from-archive.ts";
+import { openFromRegistry } from "../image/from-registry.ts";
+import type { LayerCache } from "../image/layer-cache.ts";
+import type { OpenedImage, OpenOptions } from "../image/open-layers.ts";
 
 export interface OpenerOptions {
   readonly registry: Pick<RegistryClient, "readManifest" | "readBlob" | "streamBlob">;
@@ -117,7 +97,7 @@ function withBase(cache: LayerCache, { layers }: KnownBase): LayerCache {
 }
 
 interface PushMeans {
-  readonly push: Engine["push"];
+  readonly push: NonNullable<ImageHolder["push"]>;
   readonly cache: LayerCache;
   readonly maxBytes: number;
 }
