@@ -27,12 +27,13 @@ import { promoteWith } from "./fleet/promote.ts";
 import { auditWith } from "./fleet/audit.ts";
 import { buildWith } from "./fleet/build.ts";
 import { publishWith } from "./fleet/publish.ts";
+import { adoptWith } from "./fleet/adopt.ts";
 import { ports } from "./ports.ts";
 
 export { ImgmatchError } from "./errors.ts";
 
 // A team builds
-export { adopt } from "./fleet/adopt.ts";
+export const adopt = adoptWith(ports);
 export const audit = auditWith(ports);
 export const build = buildWith(ports);
 export { mergeLocks, pruneLock, removeFromLock, updateBases } from "./fleet/lock.ts";
@@ -159,7 +160,7 @@ export type { ToldOfHost } from "./host/complete-hosts.ts";
 export type { CudaResult } from "./host/nvidia/cuda-koffi.ts";
 export type { DriverQuestion, HostChoice } from "./host/probe.ts";
 export type { ManyHosts, MoreHosts } from "./host/read-host-files.ts";
-export type { Statement } from "./inspect/adopt/adopted-side.ts";
+export type { Statement } from "./lock/statement.ts";
 export type { FoundImage } from "./inspect/find-image.ts";
 export type { ModuleFacts } from "./inspect/nvidia/loadable-modules.ts";
 export type { ShownImage } from "./lock/fleet-index.ts";

@@ -25,13 +25,14 @@ export type { FileInspection, InspectedFile, ProgramFacts } from "./inspect/file
 export type { FatbinCompression } from "./inspect/nvidia/fatbin.ts";
 export type { GpuCode, ImageGpu, TargetCount, ToolkitCount } from "./inspect/nvidia/gpu-inspection.ts";
 export type { LayerChange, LayerInspection } from "./inspect/image/layer.ts";
-export type { ImageSourceKind, OpenProgress, OpenedImage } from "./inspect/image/open-layers.ts";
+export type { ImageSourceKind, OpenedImage } from "./inspect/image/open-layers.ts";
+export type { OpenProgress } from "./lock/statement.ts";
 export type { OpenedFile } from "./inspect/image/opened-file.ts";
 export type { InspectAnswer, InspectOptions } from "./inspect/inspect-subjects.ts";
 export type { ImageInspection, ImageLayer } from "./inspect/inspection.ts";
 export type { MeasuredChoice, MeasuredRequirement } from "./inspect/measured-requirement.ts";
 export type { MeasuredDriver } from "./inspect/nvidia/measured-cuda.ts";
-export type { OpenChoice, OpenEvent } from "./inspect/open-subject.ts";
+export type { OpenChoice, OpenEvent } from "./lock/statement.ts";
 export type { PackageRecords } from "./inspect/packages/unchanged-files.ts";
 export type { Environment, Notice, Watching, World } from "./io/world.ts";
 export type { Digest } from "./oci/digest.ts";

@@ -1,5 +1,6 @@
 /** The defaults of the ports: what one hall of the program offers to another, loaded where it is asked for. `index.ts` and `cli/` hand them out. */
 
+import type { Adopting } from "./fleet/adopt.ts";
 import type { Examining } from "./fleet/audit/image-examiner.ts";
 import type { ClusterReader } from "./host/cluster-reader.ts";
 import type { QuestionPorts } from "./node/question.ts";
@@ -17,8 +18,9 @@ const fleets: QuestionPorts = {
   heldImages: async (...asked) => (await import("./fleet/engines/local-images.ts")).heldImages(...asked),
 };
 
-const examining: Examining = {
+const files: Examining & Adopting = {
   openAuditor: async (options) => (await import("./inspect/audit/image-auditor.ts")).imageAuditor(options),
+  openForeign: async (...asked) => (await import("./inspect/adopt/open-foreign.ts")).openForeign(...asked),
 };
 
-export const ports = { ...cluster, ...fleets, ...examining };
+export const ports = { ...cluster, ...fleets, ...files };

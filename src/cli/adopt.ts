@@ -4,6 +4,7 @@ import { lockPath } from "../lock/lock.ts";
 import { answerOfSide, type BySide, sidesOf, variantsOf } from "../lock/requirement.ts";
 import type { Adoption, AdoptOptions } from "../fleet/adopt.ts";
 import { describeMeasured } from "../resolve/describe-measured.ts";
+import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
 import { many, withJson, withRegistries } from "./flags/options.ts";
 import { progressTo } from "./open-progress.ts";
@@ -28,7 +29,8 @@ export const adopt: Define = (command, run) =>
   ).action(run(adoptCommand));
 
 async function adoptCommand(flags: AdoptOptions & JsonFlag, context: CommandContext): Promise<void> {
-  const { adopt: answerOf } = await import("../fleet/adopt.ts");
+  const { adoptWith } = await import("../fleet/adopt.ts");
+  const answerOf = adoptWith(ports);
   const progress = progressTo(context);
   const onEvent: AdoptOptions["onEvent"] = (event) => {
     if (event.type !== "copy") return progress.layer(event);

@@ -1,6 +1,6 @@
 /** The progress of a command that opens images: a line, redrawn in place. Only a terminal shows it. */
 
-import type { OpenEvent } from "../inspect/open-subject.ts";
+import type { OpenEvent } from "../lock/statement.ts";
 import type { Notice } from "../io/world.ts";
 import type { CommandContext } from "./command.ts";
 import { mark } from "./report/terminal-text.ts";

@@ -1,14 +1,12 @@
 /** Writes images that others built into a lock. The images keep their tags, and stay in place or are copied. */
 
 import { ImgmatchError, usageError } from "../errors.ts";
-import { acceleratorOf, adoptedImage } from "../inspect/adopt/adopted-image.ts";
-import type { Statement } from "../inspect/adopt/adopted-side.ts";
+import { acceleratorOf } from "../lock/requirement.ts";
+import type { Statement } from "../lock/statement.ts";
 import { compileTagPattern, parseAxes } from "./cells/tag-pattern.ts";
-import { openFromRegistry } from "../inspect/image/from-registry.ts";
 import { type Lock, type LockedImage, lockPath, lockSchemaVersion } from "../lock/lock.ts";
 import type { Requirement } from "../lock/requirement.ts";
-import type { OpenOptions } from "../inspect/image/open-layers.ts";
-import { openOptions, type OpenChoice, type OpenEvent } from "../inspect/open-subject.ts";
+import type { OpenChoice, OpenEvent } from "../lock/statement.ts";
 import { inWorld, type Watching, type World } from "../io/world.ts";
 import { readLockIfPresent } from "../lock/store/lock-file.ts";
 import { updateLock } from "../lock/store/update-lock.ts";
@@ -62,10 +60,27 @@ export interface Adoption {
   readonly notes: readonly string[];
 }
 
-interface AdoptMeans extends OpenOptions {
-  readonly registry: FullRegistryClient;
-  readonly statement: Statement;
+/** What the files of an image tell, and what they leave open. */
+export interface ForeignImage extends Pick<LockedImage, "platform" | "requires" | "adopted" | "measured"> {
+  /** Unknown needs: it may need more than `requires`. */
+  readonly undecided: readonly string[];
+  readonly notes: readonly string[];
 }
+
+/** The port to the files of others' images. */
+export interface Adopting {
+  /** Opens an image that the reference names by its digest; null if the registry does not have it. Throws `ADOPT_UNDECIDED`, `AUDIT_…`. */
+  readonly openForeign: (reference: ImageReference, request: AdoptRequest) => Promise<ForeignImage | null>;
+}
+
+interface AdoptRequest {
+  readonly name: string;
+  readonly registry: FullRegistryClient;
+  readonly choice: OpenChoice & Statement & Watching<OpenEvent>;
+  readonly world: World;
+}
+
+type AdoptMeans = Omit<AdoptRequest, "name"> & Adopting;
 
 /**
  * Opens each image in its registry and writes its row. A lock names the images of one repository. `publishTo` copies images of
@@ -77,16 +92,19 @@ interface AdoptMeans extends OpenOptions {
  * @example
  * await adopt({ references: ["registry.example.com/team/app:1.0"], axis: ["python=3.12"] });
  */
-export async function adopt(asked: AdoptOptions, given?: Partial<World>): Promise<AdoptAnswer> {
-  return inWorld(asked, given, (world) => adoptIn(asked, world));
+export type AdoptFunction = (options: AdoptOptions, world?: Partial<World>) => Promise<AdoptAnswer>;
+
+export function adoptWith(ports: Adopting): AdoptFunction {
+  return (options, given) => inWorld(options, given, (world) => adoptIn(options, world), ports);
 }
 
-async function adoptIn(asked: AdoptOptions, world: World): Promise<AdoptAnswer> {
+async function adoptIn(asked: AdoptOptions, world: World & Adopting): Promise<AdoptAnswer> {
   const { references, lock: lockFile = lockPath, axis = [], tagPattern, publishTo } = asked;
   const means = {
-    ...openOptions(asked, world),
     registry: await registryFor(asked, world),
-    statement: asked,
+    choice: asked,
+    world,
+    openForeign: world.openForeign,
   };
   const named = references.map((text) => parseImageReference(text));
   const to = publishTo === undefined ? null : repositoryNamed(publishTo);
@@ -139,23 +157,21 @@ async function adoptOne(
   axes: Readonly<Record<string, string>>,
   means: AdoptMeans,
 ): Promise<Adoption> {
-  const { registry, platform, statement } = means;
+  const { openForeign, ...request } = means;
+  const { registry, choice } = request;
+  const name = formatImageReference(reference);
   const found = await registry.findManifest(reference);
   // Opened by digest: the tag may move meanwhile.
-  const opened = found && (await openFromRegistry(registry, withDigest(reference, found.digest), means));
-  if (found === null || opened === null)
+  const foreign =
+    found &&
+    (await openForeign(withDigest(reference, found.digest), { ...request, name }).catch(naming(name)));
+  if (found === null || foreign === null)
     throw new ImgmatchError({
       code: "IMAGE_NOT_FOUND",
-      message: `the registry has no ${formatImageReference(reference)}`,
+      message: `the registry has no ${name}`,
       fix: "check the name and the tag",
     });
-  const name = formatImageReference(reference);
-  const {
-    undecided,
-    compiledFor: _estimates,
-    notes,
-    ...adopted
-  } = named(name, () => adoptedImage({ ...opened, name, platform: opened.platform ?? platform }, statement));
+  const { undecided, notes, ...adopted } = foreign;
   const { requires } = adopted;
   const stored = await findImageConfig(registry, withDigest(reference, found.digest), adopted.platform);
   const blobs = stored === null || "isNot" in stored ? null : stored.blobs;
@@ -165,7 +181,7 @@ async function adoptOne(
     cell: isIndex ? `${tag}_${adopted.platform.split("/")[1]}` : tag,
     notes: [...undecided, ...notes],
     image: {
-      axes: { ...acceleratorOf(requires), march: marchOf(requires, statement), ...axes },
+      axes: { ...acceleratorOf(requires), march: marchOf(requires, choice), ...axes },
       tag,
       // Its inputs are unknown: the digest stands for them.
       inputDigest: found.digest,
@@ -182,14 +198,12 @@ async function adoptOne(
 }
 
 /** Names the image in what its files do not tell: several are adopted at once. */
-function named<Found>(name: string, find: () => Found): Found {
-  try {
-    return find();
-  } catch (error) {
-    if (!(error instanceof ImgmatchError) || error.code === "USAGE") throw error;
+function naming(name: string): (error: unknown) => never {
+  return (error) => {
+    if (!(error instanceof ImgmatchError) || !/^(ADOPT|AUDIT)_/.test(error.code)) throw error;
     const [first, ...rest] = error.problems.map((each) => ({ ...each, message: `${name}: ${each.message}` }));
     throw first === undefined ? error : new ImgmatchError([first, ...rest], { cause: error });
-  }
+  };
 }
 
 /** The label of the march, as a matrix writes it. */

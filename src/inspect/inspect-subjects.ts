@@ -16,7 +16,8 @@ import {
 } from "./expect/expectation-rules.ts";
 import { noCache } from "./image/layer-cache.ts";
 import { type ImageInspection, inspectionOf } from "./inspection.ts";
-import { type OpenChoice, type OpenEvent, openOptions, openSubject } from "./open-subject.ts";
+import { openOptions, openSubject } from "./open-subject.ts";
+import type { OpenChoice, OpenEvent } from "../lock/statement.ts";
 
 export interface InspectOptions extends OpenChoice, RegistryAccess, Watching<OpenEvent> {
   /** References, images of the engine, archives, layouts, folders, wheels, libraries. */

@@ -1,5 +1,6 @@
 /** Opens a subject by its name: a file, a folder, an image of the engine, a reference in a registry. */
 
+import type { OpenChoice, OpenEvent } from "../lock/statement.ts";
 import { constants, createReadStream, existsSync } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -13,16 +14,7 @@ import { openFromFile, openFromFolder } from "./image/from-folder.ts";
 import { cacheFolder, folderCache } from "./image/layer-cache.ts";
 import { isLayout, openFromLayout } from "./image/from-layout.ts";
 import { openFromRegistry } from "./image/from-registry.ts";
-import type { OpenedImage, OpenOptions, OpenProgress } from "./image/open-layers.ts";
-
-export interface OpenChoice {
-  /** The image of an index to open. Default: the platform of this machine. */
-  readonly platform?: string;
-}
-
-export interface OpenEvent extends OpenProgress {
-  readonly type: "open";
-}
+import type { OpenedImage, OpenOptions } from "./image/open-layers.ts";
 
 export function openOptions(
   { platform = ownPlatform(), onEvent }: OpenChoice & Watching<OpenEvent>,

@@ -124,6 +124,18 @@ export function withSide(requires: Requirement, side: Side | null): Requirement 
   return { ...(Object.fromEntries(others) as Omit<Requirement, keyof GpuSides>), ...noGpus, ...own };
 }
 
+/** The accelerator axis of each vendor. */
+const axisOf: BySide<Readonly<Record<string, string>>> = {
+  nvidia: ({ toolkit }) => ({ cuda: toolkit }),
+  amd: ({ release }) => ({ accel: `rocm-${release.split(".").slice(0, 2).join(".")}` }),
+};
+
+/** The accelerator axes that a matrix would have for it. An image with code of several vendors has one for each. */
+export function acceleratorOf(requires: Requirement): Readonly<Record<string, string>> {
+  if (!needsGpus(requires)) return { cuda: "none" };
+  return Object.assign({}, ...sidesOf(requires).map((side) => answerOfSide(axisOf, side)));
+}
+
 export type DriverRequirement =
   /** Injected by the container runtime: the kernel driver must be at least `minimum`. */
   | {

@@ -8,7 +8,7 @@ import type { ClusterReader, HostWorld } from "../host/cluster-reader.ts";
 import { decidingFile } from "../inspect/deciding-file.ts";
 import type { ImageInspection } from "../inspect/inspection.ts";
 import { type LackingLibrary, lackingLibraries } from "../inspect/lacking-libraries.ts";
-import type { OpenEvent } from "../inspect/open-subject.ts";
+import type { OpenEvent } from "../lock/statement.ts";
 import { judgeSystem } from "../inspect/system-needs.ts";
 import { remember } from "../io/collections.ts";
 import { withUnprinted } from "../io/unprinted.ts";

@@ -6,7 +6,8 @@ import { adoptedImage, needsBesideGpu } from "../inspect/adopt/adopted-image.ts"
 import { type FoundImage, findImage } from "../inspect/find-image.ts";
 import type { ImageSourceKind, OpenedImage } from "../inspect/image/open-layers.ts";
 import { type ImageInspection, inspectionOf } from "../inspect/inspection.ts";
-import { type OpenEvent, openOptions, openSubject, pathOfSubject } from "../inspect/open-subject.ts";
+import { openOptions, openSubject, pathOfSubject } from "../inspect/open-subject.ts";
+import type { OpenEvent } from "../lock/statement.ts";
 import { type SystemNeeds, systemNeedsOf } from "../inspect/system-needs.ts";
 import { note, type Watching, type World } from "../io/world.ts";
 import { fetchFleet } from "../lock/store/fetch-lock.ts";

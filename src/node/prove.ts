@@ -13,7 +13,8 @@ import {
   type ModuleFacts,
 } from "../inspect/nvidia/loadable-modules.ts";
 import { noCache } from "../inspect/image/layer-cache.ts";
-import { type OpenChoice, type OpenEvent, openOptions, openSubject } from "../inspect/open-subject.ts";
+import { openOptions, openSubject } from "../inspect/open-subject.ts";
+import type { OpenChoice, OpenEvent } from "../lock/statement.ts";
 import { inWorld, type Watching, type World } from "../io/world.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
 import type { RegistryAccess } from "../oci/registry/registry-flags.ts";

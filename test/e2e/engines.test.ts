@@ -12,7 +12,7 @@ import { connectDocker } from "../../src/oci/engine/api.ts";
 import { openFromArchive } from "../../src/inspect/image/from-archive.ts";
 import { type LayerCache, noCache } from "../../src/inspect/image/layer-cache.ts";
 import type { LayerInspection } from "../../src/inspect/image/layer.ts";
-import type { OpenProgress } from "../../src/inspect/image/open-layers.ts";
+import type { OpenProgress } from "../../src/lock/statement.ts";
 import { inspectionOf } from "../../src/inspect/inspection.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference, withDigest } from "../../src/oci/reference.ts";

@@ -20,13 +20,8 @@ import { auditImage } from "../audit/audit-image.ts";
 import type { InspectedFile } from "../file-inspection.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
 import { type ImageInspection, inspectionOf } from "../inspection.ts";
-import {
-  type AdoptedSide,
-  type AskedImage,
-  choiceNote,
-  type SideAdoption,
-  type Statement,
-} from "./adopted-side.ts";
+import { type AdoptedSide, type AskedImage, choiceNote, type SideAdoption } from "./adopted-side.ts";
+import type { Statement } from "../../lock/statement.ts";
 import { adoptAmd } from "./amd-side.ts";
 import { adoptNvidia, isAgainst, isOpen, nvidiaCode } from "./nvidia-side.ts";
 
@@ -136,18 +131,6 @@ export function needsBesideGpu(opened: OpenedImage) {
     compiledFor: compiledFor(inspection),
     gpus,
   };
-}
-
-/** The accelerator axis of each vendor. */
-const axisOf: BySide<Readonly<Record<string, string>>> = {
-  nvidia: ({ toolkit }) => ({ cuda: toolkit }),
-  amd: ({ release }) => ({ accel: `rocm-${release.split(".").slice(0, 2).join(".")}` }),
-};
-
-/** The accelerator axes that a matrix would have for it. An image with code of several vendors has one for each. */
-export function acceleratorOf(requires: Requirement): Readonly<Record<string, string>> {
-  if (!needsGpus(requires)) return { cuda: "none" };
-  return merged(sidesOf(requires).map((side) => answerOfSide(axisOf, side)));
 }
 
 function cpuOf(

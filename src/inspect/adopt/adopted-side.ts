@@ -1,20 +1,9 @@
 /** A vendor's GPU side of an adopted image. */
 
+import type { Statement } from "../../lock/statement.ts";
 import type { Measured, Requirement } from "../../lock/requirement.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
 import type { ImageInspection } from "../inspection.ts";
-
-/** Facts that the owner of an image knows, and its files may not tell. */
-export interface Statement {
-  /** The march that it was compiled for. Without it the CPU requirement is estimated. */
-  readonly march?: string;
-  /** Features of the march that the image does not need, as in a matrix. */
-  readonly without?: readonly string[];
-  /** The CUDA toolkit whose code is loaded: `12.8.1`, `12.8`. */
-  readonly cuda?: string;
-  /** The ROCm release of the image's runtime: `7.2`. */
-  readonly rocm?: string;
-}
 
 export interface AskedImage {
   readonly opened: OpenedImage;

@@ -5,7 +5,8 @@ import type { RocmRequirement } from "../../lock/requirement.ts";
 import { servedTargets } from "../amd/amd-libraries.ts";
 import { hasRocmRuntime, rocmReleases } from "../amd/rocm-release.ts";
 import type { ImageInspection } from "../inspection.ts";
-import { type AdoptedSide, type AskedImage, noSide, type Statement } from "./adopted-side.ts";
+import { type AdoptedSide, type AskedImage, noSide } from "./adopted-side.ts";
+import type { Statement } from "../../lock/statement.ts";
 
 export function adoptAmd({ inspection, statement }: AskedImage, isBeside: boolean): AdoptedSide {
   const rocm = rocmOf(inspection, statement, isBeside);

@@ -12,7 +12,8 @@ import type { ImageInspection } from "../inspection.ts";
 import { decidedFloor, loadedFiles, measureFloor } from "../nvidia/driver-floor.ts";
 import { cudaTargets } from "../nvidia/gpu-inspection.ts";
 import { holdersOf, hostDriver, type MeasuredDriver, undecidedPath } from "../nvidia/measured-cuda.ts";
-import { type AdoptedSide, type AskedImage, choiceNote, noSide, type Statement } from "./adopted-side.ts";
+import { type AdoptedSide, type AskedImage, choiceNote, noSide } from "./adopted-side.ts";
+import type { Statement } from "../../lock/statement.ts";
 
 export function adoptNvidia({ opened, inspection, statement }: AskedImage): AdoptedSide {
   const cuda = withRequire(cudaOf(inspection, statement), opened);

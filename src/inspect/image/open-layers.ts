@@ -1,5 +1,6 @@
 /** Opens the layers of an image in order: each comes from the cache, or is opened and kept there. */
 
+import type { OpenProgress } from "../../lock/statement.ts";
 import type { Digest } from "../../oci/digest.ts";
 import type { FileInspector } from "../workers/file-inspector.ts";
 import { invalidImage } from "./invalid-image.ts";
@@ -80,13 +81,4 @@ export interface OpenOptions {
   readonly onProgress?: (progress: OpenProgress) => void;
   /** Opens the files. Default: {@link sharedInspector}. */
   readonly inspector?: FileInspector;
-}
-
-export interface OpenProgress {
-  /** Layers that are done. */
-  readonly layer: number;
-  /** All layers; null while their number is unknown. */
-  readonly layers: number | null;
-  /** Unpacked bytes so far. */
-  readonly bytes: number;
 }

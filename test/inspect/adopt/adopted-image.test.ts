@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../../src/errors.ts";
-import { acceleratorOf, adoptedImage, needsBesideGpu } from "../../../src/inspect/adopt/adopted-image.ts";
-import type { Statement } from "../../../src/inspect/adopt/adopted-side.ts";
+import { adoptedImage, needsBesideGpu } from "../../../src/inspect/adopt/adopted-image.ts";
+import { acceleratorOf } from "../../../src/lock/requirement.ts";
+import type { Statement } from "../../../src/lock/statement.ts";
 import {
   databaseFile,
   ldConf,
