@@ -11,6 +11,14 @@
  * @packageDocumentation
  */
 
+import { coverWith } from "./cover/cover.ts";
+import { adoptWith } from "./fleet/adopt.ts";
+import { auditWith } from "./fleet/audit.ts";
+import { buildWith } from "./fleet/build.ts";
+import { initWith } from "./fleet/init.ts";
+import { promoteWith } from "./fleet/promote.ts";
+import { publishWith } from "./fleet/publish.ts";
+import { probeWith } from "./host/probe.ts";
 import { checkWith } from "./node/check.ts";
 import { exportShWith } from "./node/export-sh.ts";
 import { labelsWith } from "./node/labels.ts";
@@ -20,14 +28,6 @@ import { resolveWith } from "./node/resolve.ts";
 import { runWith } from "./node/run.ts";
 import { serveWith } from "./node/serve.ts";
 import { whyNotWith } from "./node/why-not.ts";
-import { coverWith } from "./cover/cover.ts";
-import { probeWith } from "./host/probe.ts";
-import { initWith } from "./fleet/init.ts";
-import { promoteWith } from "./fleet/promote.ts";
-import { auditWith } from "./fleet/audit.ts";
-import { buildWith } from "./fleet/build.ts";
-import { publishWith } from "./fleet/publish.ts";
-import { adoptWith } from "./fleet/adopt.ts";
 import { ports } from "./ports.ts";
 
 export { ImgmatchError } from "./errors.ts";
@@ -81,16 +81,16 @@ export type {
 } from "./cover/cover-classes.ts";
 export type { CoverFleet } from "./cover/cover-fleet.ts";
 export type { CoverReport } from "./cover/cover-report.ts";
-export type { CoverOptions } from "./cover/cover.ts";
+export type { CoverFunction, CoverOptions } from "./cover/cover.ts";
 export type { EstimatedCost, Figures, FleetCost } from "./cover/fleet-cost.ts";
 export type { CoveredImage, NearHost, Reason } from "./cover/image-use.ts";
 export type { CpuDistance } from "./cover/native-distance.ts";
 export type { Checked, Violation } from "./cover/policies.ts";
 export type { PullPlan, PullStep } from "./cover/pull-plan.ts";
 export type { SuggestedCell, Suggestion } from "./cover/suggestion.ts";
-export type { AdoptAnswer, AdoptEvent, AdoptOptions, Adoption } from "./fleet/adopt.ts";
-export type { AuditAnswer, AuditEvent, AuditOptions, AuditedCell } from "./fleet/audit.ts";
-export type { BuildOptions } from "./fleet/build.ts";
+export type { AdoptAnswer, AdoptEvent, AdoptFunction, AdoptOptions, Adoption } from "./fleet/adopt.ts";
+export type { AuditAnswer, AuditEvent, AuditFunction, AuditOptions, AuditedCell } from "./fleet/audit.ts";
+export type { BuildFunction, BuildOptions } from "./fleet/build.ts";
 export type {
   BuildEvent,
   BuildSummary,
@@ -105,7 +105,13 @@ export type { EngineName } from "./fleet/engines/engine-traits.ts";
 export type { Drift } from "./fleet/dockerfile/drift.ts";
 export type { BakeFile, BakeTarget, ExportBakeOptions } from "./fleet/export-bake.ts";
 export type { GithubMatrix, GithubMatrixOptions, Machine, Shard } from "./fleet/export-github-matrix.ts";
-export type { InitAnswer, InitFromAnswer, InitFromDefinitionAnswer, InitOptions } from "./fleet/init.ts";
+export type {
+  InitAnswer,
+  InitFromAnswer,
+  InitFromDefinitionAnswer,
+  InitFunction,
+  InitOptions,
+} from "./fleet/init.ts";
 export type { ComparedBuild, Difference } from "./fleet/init/compare-builds.ts";
 export type { Edit } from "./fleet/init/draft.ts";
 export type { InitFromDefinition } from "./fleet/init/init-from-definition.ts";
@@ -132,8 +138,8 @@ export type {
   PlannedParent,
 } from "./fleet/plan/planned-cell.ts";
 export type { BaseUpdate } from "./fleet/plan/registry-view.ts";
-export type { PromoteOptions, Promotion } from "./fleet/promote.ts";
-export type { PublishOptions } from "./fleet/publish.ts";
+export type { PromoteFunction, PromoteOptions, Promotion } from "./fleet/promote.ts";
+export type { PublishFunction, PublishOptions } from "./fleet/publish.ts";
 export type { SignerChoice } from "./fleet/publish/open-signer.ts";
 export type {
   ChannelEvent,
@@ -158,35 +164,49 @@ export type { VerifyAnswer, VerifyOptions } from "./fleet/verify.ts";
 export type { HardwareOptions } from "./hardware/hardware.ts";
 export type { ToldOfHost } from "./host/complete-hosts.ts";
 export type { CudaResult } from "./host/nvidia/cuda-koffi.ts";
-export type { DriverQuestion, HostChoice } from "./host/probe.ts";
+export type { DriverQuestion, HostChoice, ProbeFunction } from "./host/probe.ts";
 export type { ManyHosts, MoreHosts } from "./host/read-host-files.ts";
 export type { Statement } from "./lock/statement.ts";
 export type { FoundImage } from "./inspect/find-image.ts";
 export type { ModuleFacts } from "./inspect/nvidia/loadable-modules.ts";
 export type { ShownImage } from "./lock/fleet-index.ts";
 export type { SignedBy } from "./lock/store/index-trust.ts";
-export type { CheckAnswer, CheckOptions, HostCheck, ManyCheckOptions } from "./node/check.ts";
+export type { CheckAnswer, CheckFunction, CheckOptions, HostCheck, ManyCheckOptions } from "./node/check.ts";
 export type { Finding, FindingState } from "./node/diagnose.ts";
 export type { DoctorAnswer } from "./node/doctor.ts";
 export type { NfdCompatAnswer, NfdCompatOptions, NfdCompatSpecs } from "./node/export-nfd-compat.ts";
-export type { ExportShAnswer, ExportShOptions } from "./node/export-sh.ts";
+export type { ExportShAnswer, ExportShFunction, ExportShOptions } from "./node/export-sh.ts";
 export type { ModuleVerdict } from "./node/judge-module.ts";
-export type { HostLabels, HostLabelsAnswer, LabelsOptions, NodeLabelsAnswer } from "./node/labels.ts";
+export type {
+  HostLabels,
+  HostLabelsAnswer,
+  LabelsFunction,
+  LabelsOptions,
+  NodeLabelsAnswer,
+} from "./node/labels.ts";
 export type { CommandLaunch, DocumentLaunch, LaunchAnswer } from "./node/launch/format-launch.ts";
 export type { NodeLabels } from "./node/launch/labels/node-labels.ts";
 export type { StartEvent } from "./node/launch/run-image.ts";
 export type { Json, LaunchCommand, LaunchFormat, Task } from "./node/launch/target.ts";
+export type { LaunchFunction } from "./node/launch.ts";
 export type { LaunchOptions } from "./node/launch/workload.ts";
 export type { BlobMode } from "./node/mirror/answer-blob.ts";
 export type { Runtime, RuntimeConfig } from "./node/mirror/runtime-config.ts";
 export type { ProvedVariant } from "./node/prove-variants.ts";
 export type { ModuleResult, ProveAnswer, ProveOptions, ProvedModule } from "./node/prove.ts";
-export type { PullOptions, PulledImage, RuntimeName } from "./node/pull.ts";
+export type { PullFunction, PullOptions, PulledImage, RuntimeName } from "./node/pull.ts";
 export type { QuestionOptions } from "./node/question.ts";
-export type { ResolveAnswer, ResolveOptions } from "./node/resolve.ts";
-export type { RunCommand, RunOptions } from "./node/run.ts";
-export type { ServeConfig, ServeEvent, ServeLine, ServeOptions, ServedMirror } from "./node/serve.ts";
-export type { HostWhyNot, WhyNotAnswer, WhyNotOptions } from "./node/why-not.ts";
+export type { ResolveAnswer, ResolveFunction, ResolveOptions } from "./node/resolve.ts";
+export type { RunCommand, RunFunction, RunOptions } from "./node/run.ts";
+export type {
+  ServeConfig,
+  ServeEvent,
+  ServeFunction,
+  ServeLine,
+  ServeOptions,
+  ServedMirror,
+} from "./node/serve.ts";
+export type { HostWhyNot, WhyNotAnswer, WhyNotFunction, WhyNotOptions } from "./node/why-not.ts";
 export type { ExitCode } from "./problem-codes.ts";
 export type { ImageCheck } from "./resolve/check-image.ts";
 export type { HostResolution } from "./resolve/resolver.ts";

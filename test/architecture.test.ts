@@ -75,8 +75,8 @@ const core = ["hardware", "facts", "words", "lock", "resolve"];
 /** Each hall knows those before it alone, types included. The first four are files that all may import. */
 const halls = [
   ...["version", "printable", "problem-codes", "errors"],
-  ...["io", ...core, "oci", "lock/store", "host", "inspect", "trust", "fleet", "node", "cover", "pulumi"],
-  ...["index", "cli"],
+  ...["io", ...core, "oci", "lock/store", "host", "inspect", "trust", "fleet", "node", "cover"],
+  ...["ports", "pulumi", "index", "cli"],
 ] as const;
 
 /** The rooms of `fleet/` that a cell passes, in this order; each knows those before it alone. */
@@ -106,6 +106,18 @@ describe("imports point one way", () => {
       .filter(({ from, to }) => from.startsWith(`fleet/${room}/`) && to.startsWith("fleet/"))
       .filter(({ to }) => !before.some((each) => to.startsWith(`fleet/${each}/`)));
     expect(wrong.map(({ from, to }) => `${from} → ${to}`)).toEqual([]);
+  });
+
+  /** What a hall is handed in place of an import: who calls, and what of the halls before it never stands in its imports. */
+  const ported: readonly (readonly [caller: RegExp, other: RegExp])[] = [
+    [/^fleet\//, /^(inspect|trust)\//],
+    [/^host\/(?!kubernetes\/)/, /^host\/kubernetes\//],
+    [/^node\/question\.ts$/, /^(fleet|trust\/registry-fleet\.ts|oci\/engine)/],
+  ];
+  test.each(ported)("%s is handed what it needs of %s", (caller, other) => {
+    const wrong = imports.filter(({ from, to }) => caller.test(from) && other.test(to));
+    expect(wrong.map(({ from, to }) => `${from} → ${to}`)).toEqual([]);
+    expect(files.some((path) => caller.test(path)) && files.some((path) => other.test(path))).toBe(true);
   });
 
   test("nothing but the command line imports it", () => {

@@ -61,13 +61,18 @@ const program = ts.createProgram([join(root, "src/index.ts")], {
 const checker = program.getTypeChecker();
 const entry = program.getSourceFile(join(root, "src/index.ts"));
 
+/** Of a function that is exported from elsewhere, or made here with its ports. */
+function signaturesOf(symbol: ts.Symbol): readonly ts.Signature[] {
+  const named = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+  return checker.getTypeOfSymbol(named).getCallSignatures();
+}
+
 /** The names of the first parameter's members, of all overloads. */
 function optionsOf(name: string): readonly string[] {
   const module = entry && checker.getSymbolAtLocation(entry);
   const symbol = checker.getExportsOfModule(module as ts.Symbol).find((each) => each.name === name);
   if (symbol === undefined) throw new Error(`src/index.ts exports no ${name}`);
-  const signatures = checker.getTypeOfSymbol(checker.getAliasedSymbol(symbol)).getCallSignatures();
-  const names = signatures.flatMap(({ parameters: [options] }) =>
+  const names = signaturesOf(symbol).flatMap(({ parameters: [options] }) =>
     options === undefined
       ? []
       : checker.getPropertiesOfType(checker.getNonNullableType(checker.getTypeOfSymbol(options))),
@@ -125,11 +130,9 @@ test("no function below the face takes a command's options whole", () => {
     .getExportsOfModule(module as ts.Symbol)
     // `export type *` names functions too, as what `typeof` may ask.
     .filter(({ name }) => name in library)
-    .map((each) => (each.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(each) : each))
-    .flatMap(({ declarations }) => declarations ?? [])
-    .filter(ts.isFunctionDeclaration);
+    .flatMap(signaturesOf);
   const wholes = faces
-    .flatMap(({ parameters: [options] }) => (options ? [declaredIn(checker.getTypeAtLocation(options))] : []))
+    .flatMap(({ parameters: [options] }) => (options ? [declaredIn(checker.getTypeOfSymbol(options))] : []))
     // The whole of a small command is a part of others: the matrix, its lock and the selected cells.
     .filter((whole) => whole.length > 3);
   const isWhole = (type: ts.Type) => {
@@ -143,7 +146,7 @@ test("no function below the face takes a command's options whole", () => {
   const holdsWhole = (type: ts.Type) =>
     isWhole(type) ||
     checker.getPropertiesOfType(type).some((member) => isWhole(checker.getTypeOfSymbol(member)));
-  const atTheDoor = new Set(faces.map((each) => each.getSourceFile()));
+  const atTheDoor = new Set(faces.map(({ declaration }) => declaration?.getSourceFile()));
   const found: string[] = [];
   for (const source of program.getSourceFiles()) {
     const path = relative(join(root, "src"), source.fileName);

@@ -36,9 +36,9 @@ export interface DriverQuestion {
  * @example
  * const { cpu } = await probe();
  */
-export type Probe = (options?: HostChoice & Watching, world?: Partial<World>) => Promise<HostFacts>;
+export type ProbeFunction = (options?: HostChoice & Watching, world?: Partial<World>) => Promise<HostFacts>;
 
-export function probeWith(ports: ClusterReader): Probe {
+export function probeWith(ports: ClusterReader): ProbeFunction {
   return (options = {}, given) => inWorld(options, given, (world) => readHostOf(options, world), ports);
 }
 

@@ -44,8 +44,15 @@ async function helpBlock(words: readonly string[]): Promise<string> {
 /** Each function of src/index.ts that has an example, with its docstring. */
 function functionsPage(): string {
   const index = readFileSync(join(root, "src/index.ts"), "utf8");
-  const functions = [...index.matchAll(/^export \{ (.*) \} from "\.\/(.*)";/gm)].flatMap(
-    ([, names = "", path = ""]) => names.split(", ").flatMap((name) => functionSection(name, path)),
+  const makers = new Map(
+    [...index.matchAll(/^import \{ (\w+)With \} from "\.\/(.*)";/gm)].map(([, name = "", path = ""]) => [
+      name,
+      path,
+    ]),
+  );
+  const exported = index.matchAll(/^export (?:\{ (.*) \} from "\.\/(.*)"|const (\w+) = \w+With\(ports\));/gm);
+  const functions = [...exported].flatMap(([, names, path = "", made = ""]) =>
+    (names ?? made).split(", ").flatMap((name) => functionSection(name, makers.get(name) ?? path)),
   );
   return [
     `# Functions\n\n${made}\n`,
@@ -56,7 +63,10 @@ function functionsPage(): string {
 
 function functionSection(name: string, path: string): string[] {
   const source = readFileSync(join(root, "src", path), "utf8");
-  const at = new RegExp(`/\\*\\*((?:(?!\\*/)[^])*)\\*/\\nexport (?:async )?function ${name}\\b`).exec(source);
+  // A function that is handed ports has its docstring at its type.
+  const type = `${name.charAt(0).toUpperCase()}${name.slice(1)}Function`;
+  const declared = `export (?:(?:async )?function ${name}|interface ${type}|type ${type})\\b`;
+  const at = new RegExp(`/\\*\\*((?:(?!\\*/)[^])*)\\*/\\n${declared}`).exec(source);
   const [text = "", example] = (at?.[1] ?? "").replace(/^ ?\* ?/gm, "").split("@example");
   if (example === undefined) return [];
   return [`## ${name}\n`, `${text.trim()}\n`, `\`\`\`js\n${example.trim()}\n\`\`\`\n`];
