@@ -82,14 +82,12 @@ export async function adopt(asked: AdoptOptions, given?: Partial<World>): Promis
 
 async function adoptIn(asked: AdoptOptions, world: World): Promise<AdoptAnswer> {
   const { references, lock: lockFile = lockPath, axis = [], tagPattern, publishTo } = asked;
-  const means = {
-    ...openOptions(asked, world),
-    registry: await registryFor(asked, world),
-    statement: asked,
-  };
   const named = references.map((text) => parseImageReference(text));
   const to = publishTo === undefined ? null : repositoryNamed(publishTo);
   const repository = adoptedRepository(named, await readLockIfPresent(lockFile), lockFile, to);
+  const writes = named.some((each) => formatRepository(each) !== repository) ? [repository] : [];
+  const registry = await registryFor(asked, world, { writes });
+  const means = { ...openOptions(asked, world), registry, statement: asked };
   const axes = parseAxes(axis);
   const readTag = tagPattern === undefined ? () => ({}) : compileTagPattern(tagPattern);
   const adopted: Adoption[] = [];

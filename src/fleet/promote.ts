@@ -11,7 +11,8 @@ import { fetchFleet, fetchLock } from "../lock/fetch-lock.ts";
 import { readLock } from "../lock/lock-file.ts";
 import { type Lock, lockPath } from "../lock/lock.ts";
 import { formatRepository, type ImageReference, parseImageReference, withTag } from "../oci/reference.ts";
-import { forPush, type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
+import type { FullRegistryClient } from "../oci/registry/create-client.ts";
+import { type RegistryAccess, registryFor, registryToWrite } from "../oci/registry/registry-access.ts";
 import { requirePlace } from "../trust/index-place.ts";
 import type { SignatureDemands } from "../trust/asks-trust.ts";
 import { signatureTrustFor } from "../trust/trust-demands.ts";
@@ -73,14 +74,12 @@ async function promoteIn(options: PromoteOptions, world: World<PromotionEvent>):
   const hosts = await readHosts(options, world);
   const choice = choiceOf(options);
   const signFleet = await openSigner(options, world);
-  // Without the signal: an interruption waits until what is announced is taken back.
-  const registry = await registryFor(options, { env: world.env }, forPush);
   const fetching = {
     connect: () => registryFor(options, world),
     tell: (line: string) => note(world, [line]),
   };
   /** Throws if our signer must not sign this version. */
-  const read = async (from: ImageReference) => {
+  const read = async (from: ImageReference, registry: FullRegistryClient) => {
     const trust = await signatureTrustFor(options, world);
     const { lock: fleet, ...place } = await fetchFleet(from, { ...fetching, trust });
     const signing = signFleet && (await signFleet(fleet.repository, registry));
@@ -93,10 +92,11 @@ async function promoteIn(options: PromoteOptions, world: World<PromotionEvent>):
     const { channels } = choice;
     const own = await readChannelFleet(channels, world);
     const { repository } = own.lock;
+    const registry = await registryToWrite([repository], options, world);
     const from = options.from === undefined ? null : referenceOf(options.from, own.lock);
     if (from !== null && formatRepository(from) !== repository)
       throw usageError(`${options.from} is not of ${repository}`, "a channel names images of its repository");
-    const version = from === null ? null : await read(from);
+    const version = from === null ? null : await read(from, registry);
     const signing = version?.signing ?? (signFleet && (await signFleet(repository, registry)));
     const fetch = (reference: ImageReference) => fetchLock(reference, fetching);
     world.onEvent({ type: "publish" });
@@ -106,7 +106,9 @@ async function promoteIn(options: PromoteOptions, world: World<PromotionEvent>):
   }
   const { to } = choice;
   const lock = choice.from.includes("/") ? null : await readLock(options.lock ?? lockPath);
-  const { fleet, signing } = await read(referenceOf(choice.from, lock));
+  const from = referenceOf(choice.from, lock);
+  const registry = await registryToWrite([formatRepository(from)], options, world);
+  const { fleet, signing } = await read(from, registry);
   world.onEvent({ type: "publish" });
   const { replaceIndex: replace = false } = options;
   const { signal } = world;

@@ -1,12 +1,13 @@
 /** Writes blobs, copied or from memory (OCI distribution-spec, "Mounting a blob from another repository", "Pushing a blob in chunks"). */
 
-import type { BlobCopier, BlobWriter, RegistryClient } from "./client.ts";
+import type { BlobCopier, BlobWriter, PushAsker, RegistryClient } from "./client.ts";
 import { apiHost, namedUrl, registryUrl } from "./registry-endpoint.ts";
 import { digestMismatch, malformed, refused } from "./failure.ts";
 import { registryLimits } from "../../io/limits.ts";
 import type { Digest } from "../digest.ts";
 import { digestOf } from "../digest-of.ts";
 import type { ImageReference } from "../reference.ts";
+import { RegistryError } from "./registry-error.ts";
 import type { HttpRequest, HttpResponse, OperationOptions } from "./transport.ts";
 
 type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
@@ -18,7 +19,7 @@ export function copyOperations({
   send,
   plainHttp,
   streamBlob,
-}: OperationOptions & Pick<RegistryClient, "streamBlob">): BlobCopier & BlobWriter {
+}: OperationOptions & Pick<RegistryClient, "streamBlob">): BlobCopier & BlobWriter & PushAsker {
   const requestTo = (
     to: ImageReference,
     method: HttpRequest["method"],
@@ -28,7 +29,7 @@ export function copyOperations({
     method,
     url,
     maxBytes: registryLimits.manifestBytes,
-    scope: `repository:${to.repository}:pull,push`,
+    scope: { repository: to.repository, actions: "pull,push" },
     ...more,
     headers: { "user-agent": "imgmatch", ...more.headers },
   });
@@ -93,6 +94,13 @@ export function copyOperations({
       throw digestMismatch(request, `expected ${digest}, the registry has stored ${stored}`);
   }
 
+  /** Best effort: registries remove uploads that nobody ends. */
+  async function cancel(repository: ImageReference, url: URL): Promise<void> {
+    const request = requestTo(repository, "DELETE", url, { once: true });
+    const scope = { repository: repository.repository, actions: "delete,pull" } as const;
+    await send({ ...request, scope }).catch(() => {});
+  }
+
   return {
     async copyBlob(from, to, { digest, size }) {
       if (await isThere(to, digest)) return "there";
@@ -107,6 +115,19 @@ export function copyOperations({
       const url = await begin(null, repository, digest);
       if (url !== null) await upload([bytes], repository, digest, url);
       return digest;
+    },
+    async requirePush(repository) {
+      const url = registryUrl(repository, "blobs", "uploads/", plainHttp);
+      const request = requestTo(repository, "POST", url, { body: new Uint8Array() });
+      try {
+        const response = await send(request);
+        if (response.status !== 202) throw refused(request, response);
+        await cancel(repository, nextUrl(request, response));
+      } catch (error) {
+        const isAnswer =
+          !(error instanceof RegistryError) || !(error.temporary || error.code === "REGISTRY_UNREACHABLE");
+        if (isAnswer) throw error;
+      }
     },
   };
 }
