@@ -1,13 +1,12 @@
 /** Writes blobs, copied or from memory (OCI distribution-spec, "Mounting a blob from another repository", "Pushing a blob in chunks"). */
 
-import type { BlobCopier, BlobWriter, PushAsker, RegistryClient } from "./client.ts";
+import type { BlobCopier, BlobWriter, RegistryClient } from "./client.ts";
 import { apiHost, namedUrl, registryUrl } from "./registry-endpoint.ts";
 import { digestMismatch, malformed, refused } from "./failure.ts";
 import { registryLimits } from "../../io/limits.ts";
 import type { Digest } from "../digest.ts";
 import { digestOf } from "../digest-of.ts";
 import type { ImageReference } from "../reference.ts";
-import { RegistryError } from "./registry-error.ts";
 import type { HttpRequest, HttpResponse, OperationOptions } from "./transport.ts";
 
 type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
@@ -19,23 +18,9 @@ export function copyOperations({
   send,
   plainHttp,
   streamBlob,
-}: OperationOptions & Pick<RegistryClient, "streamBlob">): BlobCopier & BlobWriter & PushAsker {
-  const requestTo = (
-    to: ImageReference,
-    method: HttpRequest["method"],
-    url: URL,
-    more: Pick<HttpRequest, "body" | "once"> & { readonly headers?: Readonly<Record<string, string>> } = {},
-  ): HttpRequest => ({
-    method,
-    url,
-    maxBytes: registryLimits.manifestBytes,
-    scope: { repository: to.repository, actions: "pull,push" },
-    ...more,
-    headers: { "user-agent": "imgmatch", ...more.headers },
-  });
-
+}: OperationOptions & Pick<RegistryClient, "streamBlob">): BlobCopier & BlobWriter {
   async function isThere(to: ImageReference, digest: Digest): Promise<boolean> {
-    const request = requestTo(to, "HEAD", registryUrl(to, "blobs", digest, plainHttp));
+    const request = uploadRequest(to, "HEAD", registryUrl(to, "blobs", digest, plainHttp));
     const response = await send(request);
     if (response.status !== 200 && response.status !== 404) throw refused(request, response);
     return response.status === 200;
@@ -48,25 +33,11 @@ export function copyOperations({
       url.searchParams.set("mount", digest);
       url.searchParams.set("from", from.repository);
     }
-    const request = requestTo(to, "POST", url, { body: new Uint8Array() });
+    const request = uploadRequest(to, "POST", url, { body: new Uint8Array() });
     const response = await send(request);
     if (response.status === 201) return null;
     if (response.status !== 202) throw refused(request, response);
-    return nextUrl(request, response);
-  }
-
-  function nextUrl(request: HttpRequest, { headers: { location } }: HttpResponse): URL {
-    const url = namedUrl(location, request.url);
-    const isSafe =
-      url !== null &&
-      (url.protocol === "https:" ||
-        (url.protocol === request.url.protocol && url.hostname === request.url.hostname));
-    if (!isSafe)
-      throw malformed(
-        request,
-        `sends an upload to ${JSON.stringify(location ?? "")}, which is not an address of this registry`,
-      );
-    return url;
+    return nextUploadUrl(request, response);
   }
 
   async function upload(pieces: Pieces, to: ImageReference, digest: Digest, start: URL) {
@@ -78,27 +49,20 @@ export function copyOperations({
         const range = `${sent}-${sent + body.byteLength - 1}`;
         const headers = { "content-type": "application/octet-stream", "content-range": range };
         // A chunk is never repeated, as it may have arrived: the caller repeats the whole blob.
-        const request = requestTo(to, "PATCH", url, { headers, body, once: true });
+        const request = uploadRequest(to, "PATCH", url, { headers, body, once: true });
         const response = await send(request);
         if (response.status !== 202) throw refused(request, response);
         sent += body.byteLength;
-        url = nextUrl(request, response);
+        url = nextUploadUrl(request, response);
       }
     }
     url.searchParams.set("digest", digest);
-    const request = requestTo(to, "PUT", url, { body: new Uint8Array(), once: true });
+    const request = uploadRequest(to, "PUT", url, { body: new Uint8Array(), once: true });
     const response = await send(request);
     if (response.status !== 201) throw refused(request, response);
     const stored = response.headers["docker-content-digest"];
     if (stored !== undefined && stored !== digest)
       throw digestMismatch(request, `expected ${digest}, the registry has stored ${stored}`);
-  }
-
-  /** Best effort: registries remove uploads that nobody ends. */
-  async function cancel(repository: ImageReference, url: URL): Promise<void> {
-    const request = requestTo(repository, "DELETE", url, { once: true });
-    const scope = { repository: repository.repository, actions: "delete,pull" } as const;
-    await send({ ...request, scope }).catch(() => {});
   }
 
   return {
@@ -116,18 +80,37 @@ export function copyOperations({
       if (url !== null) await upload([bytes], repository, digest, url);
       return digest;
     },
-    async requirePush(repository) {
-      const url = registryUrl(repository, "blobs", "uploads/", plainHttp);
-      const request = requestTo(repository, "POST", url, { body: new Uint8Array() });
-      try {
-        const response = await send(request);
-        if (response.status !== 202) throw refused(request, response);
-        await cancel(repository, nextUrl(request, response));
-      } catch (error) {
-        const isAnswer =
-          !(error instanceof RegistryError) || !(error.temporary || error.code === "REGISTRY_UNREACHABLE");
-        if (isAnswer) throw error;
-      }
-    },
   };
+}
+
+/** A request that writes a blob. */
+export function uploadRequest(
+  to: ImageReference,
+  method: HttpRequest["method"],
+  url: URL,
+  more: Pick<HttpRequest, "body" | "once"> & { readonly headers?: Readonly<Record<string, string>> } = {},
+): HttpRequest {
+  return {
+    method,
+    url,
+    maxBytes: registryLimits.manifestBytes,
+    scope: { repository: to.repository, actions: "pull,push" },
+    ...more,
+    headers: { "user-agent": "imgmatch", ...more.headers },
+  };
+}
+
+/** Where an upload goes on. */
+export function nextUploadUrl(request: HttpRequest, { headers: { location } }: HttpResponse): URL {
+  const url = namedUrl(location, request.url);
+  const isSafe =
+    url !== null &&
+    (url.protocol === "https:" ||
+      (url.protocol === request.url.protocol && url.hostname === request.url.hostname));
+  if (!isSafe)
+    throw malformed(
+      request,
+      `sends an upload to ${JSON.stringify(location ?? "")}, which is not an address of this registry`,
+    );
+  return url;
 }

@@ -12,7 +12,7 @@ import { manifestOperations } from "./manifests.ts";
 import type { FindProxy } from "./proxy.ts";
 import { referrersOperations } from "./referrers.ts";
 import { withRedirects } from "./redirect.ts";
-import { withRightsOfRun } from "./rights.ts";
+import { rightOperations, withRightsOfRun } from "./rights.ts";
 import { withRetries } from "./try-again.ts";
 import { tagOperations } from "./tags.ts";
 import { createTransport } from "./transport.ts";
@@ -73,6 +73,7 @@ export function createRegistryClient(options: RegistryOptions = {}): FullRegistr
     ...blobs,
     ...copyOperations({ send, plainHttp, streamBlob: blobs.streamBlob }),
     ...referrersOperations({ send, plainHttp }),
+    ...rightOperations({ send, plainHttp }),
     ...tagOperations({ send, plainHttp, pageSize: options.pageSize ?? 1000 }),
   };
 }
