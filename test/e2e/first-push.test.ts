@@ -53,7 +53,7 @@ describe("First push", needs(stack.available ? whyNoOpenssl() : stack.reason), (
     return project;
   }
 
-  it("builds, signs, publishes and promotes where nothing was before", async () => {
+  it("builds, signs, publishes, promotes and adopts where nothing was before", async () => {
     const project = projectOf("whole");
     project.write("sign.key", createSigningKey().privatePem);
     const signing = ["--sign", "--sign-key", "sign.key"];
@@ -61,6 +61,10 @@ describe("First push", needs(stack.available ? whyNoOpenssl() : stack.reason), (
     expect(built, built.stderr).toMatchObject({ status: 0 });
     const promoted = await project.run("promote", "1.0.0", "1.0.1", ...signing);
     expect(promoted, promoted.stderr).toMatchObject({ status: 0 });
+    const [image] = Object.values(project.lock().images);
+    const copied = ["--publish-to", `${tokens.host}/team/copied`, "--lock", "copied.lock.json"];
+    const adopted = await project.run("adopt", `${project.repository}:${image?.tag}`, ...copied);
+    expect(adopted, adopted.stderr).toMatchObject({ status: 0 });
     before = tokens.given.length;
     for (const reading of [["verify"], ["plan", "--push", "--remote"], ["resolve"]])
       expect(await project.run(...reading)).toMatchObject({ status: 0 });
