@@ -100,15 +100,12 @@ export function adoptWith(ports: Adopting): AdoptFunction {
 
 async function adoptIn(asked: AdoptOptions, world: World & Adopting): Promise<AdoptAnswer> {
   const { references, lock: lockFile = lockPath, axis = [], tagPattern, publishTo } = asked;
-  const means = {
-    registry: await registryFor(asked, world),
-    choice: asked,
-    world,
-    openForeign: world.openForeign,
-  };
   const named = references.map((text) => parseImageReference(text));
   const to = publishTo === undefined ? null : repositoryNamed(publishTo);
   const repository = adoptedRepository(named, await readLockIfPresent(lockFile), lockFile, to);
+  const writes = named.some((each) => formatRepository(each) !== repository) ? [repository] : [];
+  const registry = await registryFor(asked, world, { writes });
+  const means = { registry, choice: asked, world, openForeign: world.openForeign };
   const axes = parseAxes(axis);
   const readTag = tagPattern === undefined ? () => ({}) : compileTagPattern(tagPattern);
   const adopted: Adoption[] = [];

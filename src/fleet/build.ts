@@ -3,7 +3,7 @@
 import { type Problem, throwProblems, usageError } from "../errors.ts";
 import { inWorld, note, type World } from "../io/world.ts";
 import { readLockIfPresent } from "../lock/store/lock-file.ts";
-import { forPush, registryFor } from "../oci/registry/registry-access.ts";
+import { registryFor, registryToWrite } from "../oci/registry/registry-access.ts";
 import { defaultEngine, requirePush } from "./engines/engine-choice.ts";
 import { engineTraits } from "./engines/engine-traits.ts";
 import type { Examining } from "./audit/image-examiner.ts";
@@ -13,6 +13,7 @@ import { type PlanJson, planToJson } from "./plan/plan-json.ts";
 import { planIndexConflicts, pushConflicts } from "./publish/index-conflicts.ts";
 import { openSigner } from "./publish/open-signer.ts";
 import { publishPlan, tellPublication, unpublished } from "./publish/publication.ts";
+import { requireRightToPush, writtenRepositories } from "./publish/written-repositories.ts";
 import { type BuildAnswer, type BuildChoice, type FleetBuildEvent, runPlan } from "./run/run-plan.ts";
 
 export interface BuildOptions extends BuildChoice, LocalBaseChoice {
@@ -78,7 +79,9 @@ async function buildIn(
     world,
   );
   const mayConflict = push && !replace && !(dryRun && options.offline);
-  const ask = () => registryFor(options, world);
+  const writes = push && !dryRun ? writtenRepositories(plan, { index, signs: signFleet !== null }) : [];
+  const ask = () => registryFor(options, world, { writes });
+  if (plan.cells.some(({ action }) => action === "build")) await requireRightToPush(writes, ask);
   // With the version's index, now or when `publish` is to write it.
   const findConflicts = async () =>
     index ? planIndexConflicts(plan, await ask()) : pushConflicts(plan, ask, (line) => note(world, [line]));
@@ -89,10 +92,10 @@ async function buildIn(
   }
   // Images that the index will refuse are refused before anything is built and pushed.
   throwProblems(conflicts);
-  // Without the signal: an interruption waits until what has been pushed is signed, and what is announced is taken back.
-  const connect = () => registryFor(options, { env: world.env }, forPush);
-  const signing = signFleet && (await signFleet(fleet.matrix.repository, await connect()));
-  const run = { engine: options, access: options, lockFile, concurrency, push, signing, strict, unresolved };
+  const registry = await registryToWrite(writes, options, world);
+  const signing = signFleet && (await signFleet(fleet.matrix.repository, registry));
+  const means = { engine: options, access: options, registry, lockFile, concurrency };
+  const run = { ...means, push, signing, strict, unresolved };
   const summary = await runPlan(plan, fleet, run, world);
   const answer = { schemaVersion: 1, ...summary } as const;
   if (!index && signing === null) return { ...answer, ...unpublished };
@@ -104,8 +107,8 @@ async function buildIn(
   const { replaceBase } = options;
   const { plan: built } = await recallBuilt(fleet, { only, lockFile, replaceBase, published: true });
   if (index) {
-    const means = { registry: await connect(), replace, signal: world.signal };
-    return { ...answer, ...(await publishPlan(built, lockFile, means, signing, world)) };
+    const request = { registry, replace, signal: world.signal };
+    return { ...answer, ...(await publishPlan(built, lockFile, request, signing, world)) };
   }
   const kept = built.cells.filter(({ action }) => action === "keep");
   await signing?.vouch([...new Set(kept.flatMap(({ locked }) => locked?.digest ?? []))]);

@@ -12,7 +12,8 @@ import { fetchFleet, fetchLock } from "../lock/store/fetch-lock.ts";
 import { readLock } from "../lock/store/lock-file.ts";
 import { type Lock, lockPath } from "../lock/lock.ts";
 import { formatRepository, type ImageReference, parseImageReference, withTag } from "../oci/reference.ts";
-import { forPush, registryFor } from "../oci/registry/registry-access.ts";
+import type { FullRegistryClient } from "../oci/registry/create-client.ts";
+import { registryFor, registryToWrite } from "../oci/registry/registry-access.ts";
 import type { RegistryAccess } from "../oci/registry/registry-flags.ts";
 import { requirePlace } from "../trust/index-place.ts";
 import type { SignatureDemands } from "../trust/asks-trust.ts";
@@ -77,14 +78,12 @@ async function promoteIn(options: PromoteOptions, world: HostWorld<PromotionEven
   const hosts = await readHosts(options, world);
   const choice = choiceOf(options);
   const signFleet = await openSigner(options, world);
-  // Without the signal: an interruption waits until what is announced is taken back.
-  const registry = await registryFor(options, { env: world.env }, forPush);
   const fetching = {
     connect: () => registryFor(options, world),
     tell: (line: string) => note(world, [line]),
   };
   /** Throws if our signer must not sign this version. */
-  const read = async (from: ImageReference) => {
+  const read = async (from: ImageReference, registry: FullRegistryClient) => {
     const trust = await signatureTrustFor(options, world);
     const { lock: fleet, ...place } = await fetchFleet(from, { ...fetching, trust });
     const signing = signFleet && (await signFleet(fleet.repository, registry));
@@ -97,10 +96,11 @@ async function promoteIn(options: PromoteOptions, world: HostWorld<PromotionEven
     const { channels } = choice;
     const own = await readChannelFleet(channels, world);
     const { repository } = own.lock;
+    const registry = await registryToWrite([repository], options, world);
     const from = options.from === undefined ? null : referenceOf(options.from, own.lock);
     if (from !== null && formatRepository(from) !== repository)
       throw usageError(`${options.from} is not of ${repository}`, "a channel names images of its repository");
-    const version = from === null ? null : await read(from);
+    const version = from === null ? null : await read(from, registry);
     const signing = version?.signing ?? (signFleet && (await signFleet(repository, registry)));
     const fetch = (reference: ImageReference) => fetchLock(reference, fetching);
     world.onEvent({ type: "publish" });
@@ -110,7 +110,9 @@ async function promoteIn(options: PromoteOptions, world: HostWorld<PromotionEven
   }
   const { to } = choice;
   const lock = choice.from.includes("/") ? null : await readLock(options.lock ?? lockPath);
-  const { fleet, signing } = await read(referenceOf(choice.from, lock));
+  const from = referenceOf(choice.from, lock);
+  const registry = await registryToWrite([formatRepository(from)], options, world);
+  const { fleet, signing } = await read(from, registry);
   world.onEvent({ type: "publish" });
   const { replaceIndex: replace = false } = options;
   const { signal } = world;

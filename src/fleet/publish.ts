@@ -4,7 +4,7 @@ import { throwProblems } from "../errors.ts";
 import { inWorld, type World } from "../io/world.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
 import { readLockIfPresent } from "../lock/store/lock-file.ts";
-import { forPush, registryFor } from "../oci/registry/registry-access.ts";
+import { registryFor, registryToWrite } from "../oci/registry/registry-access.ts";
 import type { Examining } from "./audit/image-examiner.ts";
 import { fleetAt, lockFileOf } from "./open/fleet-choice.ts";
 import { recallBuilt } from "./open/prepare-build.ts";
@@ -13,6 +13,7 @@ import { planIndexConflicts } from "./publish/index-conflicts.ts";
 import { openSigner } from "./publish/open-signer.ts";
 import { publishPlan, tellPublication } from "./publish/publication.ts";
 import { publishAdopted } from "./publish/publish-plan-index.ts";
+import { requireRightToPush, writtenRepositories } from "./publish/written-repositories.ts";
 import { type BuildAnswer, type BuildChoice, type FleetBuildEvent, runPlan } from "./run/run-plan.ts";
 
 export type PublishOptions = Omit<BuildChoice, "cache">;
@@ -45,9 +46,8 @@ async function publishIn(
   const { signal } = world;
   const signFleet = await openSigner(options, world);
   const lock = await readLockIfPresent(lockFileOf(options));
-  // Without the signal: an interruption waits until what is announced is taken back.
-  const registry = await registryFor(options, { env: world.env }, forPush);
   if (lock !== null && isAdopted(lock)) {
+    const registry = await registryToWrite([lock.repository], options, world);
     world.onEvent({ type: "publish" });
     const signing = signFleet && (await signFleet(lock.repository, registry));
     const request = { registry, replace, vouching: signing ?? undefined, signal };
@@ -55,14 +55,19 @@ async function publishIn(
     return { ...nothingBuilt, ...tellPublication(written, signing, world) };
   }
   const { fleet, lockFile, only } = await fleetAt(options, world);
-  const signing = signFleet && (await signFleet(fleet.matrix.repository, registry));
   const recall = async () =>
     (await recallBuilt(fleet, { only, lockFile, replaceBase, published: true })).plan;
   const before = await recall();
-  if (!replace) throwProblems(await planIndexConflicts(before, await registryFor(options, world)));
-  const waiting = before.cells.filter(isUnpushed);
-  const unpushed = { ...before, cells: waiting, retired: [] };
-  const run = { engine: options, access: options, lockFile, concurrency, push: true, signing, strict: false };
+  const unpushed = { ...before, cells: before.cells.filter(isUnpushed), retired: [] };
+  const waiting = unpushed.cells;
+  const writes = writtenRepositories(unpushed, { index: true, signs: false });
+  const ask = () => registryFor(options, world, { writes });
+  if (waiting.length > 0) await requireRightToPush(writes, ask);
+  if (!replace) throwProblems(await planIndexConflicts(before, await ask()));
+  const registry = await registryToWrite(writes, options, world);
+  const signing = signFleet && (await signFleet(fleet.matrix.repository, registry));
+  const means = { engine: options, access: options, registry, lockFile, concurrency };
+  const run = { ...means, push: true, signing, strict: false };
   const pushed = waiting.length === 0 ? null : await runPlan(unpushed, fleet, run, world);
   const answer = { ...nothingBuilt, ...pushed };
   const plan = pushed === null ? before : await recall();

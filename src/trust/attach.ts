@@ -48,10 +48,14 @@ export function bundleArtifact(bundle: string, predicateType: string): Artifact 
 /** Many writers of one tag at the same time need so many rounds. */
 const mostWrites = 20;
 
+/** A list of referrers may lag behind the write: it is read so often, with longer and longer waits. */
+const mostLooks = 4;
+const firstWaitMs = 200;
+
 /**
  * Attaches an artifact to the subject and answers its digest. The artifact is an OCI manifest that names the subject. A registry with the
- * referrers API lists it by itself. In another registry it joins the index under `sha256-<hex>`, whose other entries stay. The same artifact
- * again changes nothing.
+ * referrers API lists it by itself. In another registry, and where the API's list never names it, it joins the index under `sha256-<hex>`,
+ * whose other entries stay. The same artifact again changes nothing.
  *
  * Throws `REGISTRY_…`, and `IMAGE_NOT_FOUND` if the registry does not have the subject.
  */
@@ -82,7 +86,7 @@ export async function attach(
     annotations,
   });
   const entry = { ...descriptorOf(manifest), artifactType, annotations };
-  const look = () => attachManifest(registry, subject, { manifest, entry }, options);
+  const look = (looks?: number) => attachManifest(registry, subject, { manifest, entry }, options, looks);
   await look();
   return {
     digest: manifest.digest,
@@ -90,24 +94,44 @@ export async function attach(
      * Puts the artifact back if the image's list has lost it: in a registry without conditional writes, another writer can drop an entry.
      * Answers true if it was lost.
      */
-    lookAgain: look,
+    lookAgain: () => look(1),
   };
 }
 
 /**
  * The same for a manifest that exists, in another repository for example: it names the subject, its blobs are here, and `entry` stands for it
  * in a list of referrers. Answers true if a list had to be written.
+ *
+ * @param looks how often the API's list is read before the tag is written
  */
 export async function attachManifest(
   registry: Pick<AttachmentRegistry, "readManifest" | "writeManifest" | "readReferrers">,
   { reference, digest }: Subject,
   { manifest, entry }: { readonly manifest: Manifest; readonly entry: Referrer },
   options: TryOptions = {},
+  looks = mostLooks,
 ): Promise<boolean> {
   await registry.writeManifest({ ...reference, tag: null, digest: manifest.digest }, manifest);
-  if ((await registry.readReferrers(reference, digest)) !== null) return false;
+  if (await isListed(registry, { reference, digest }, entry, looks, options)) return false;
   const name = withTag(reference, referrersTag(digest));
   return joinTag(registry, name, async (held) => withReferrer(held, entry), options);
+}
+
+/** Some registries answer with a list, and list nothing. */
+async function isListed(
+  registry: Pick<AttachmentRegistry, "readReferrers">,
+  { reference, digest }: Subject,
+  entry: Referrer,
+  looks: number,
+  { sleep = waitFor, signal }: TryOptions,
+): Promise<boolean> {
+  for (let look = 1; ; look++) {
+    const listed = await registry.readReferrers(reference, digest);
+    if (listed === null) return false;
+    if (listed.some((each) => each.digest === entry.digest)) return true;
+    if (look === looks) return false;
+    await sleep(firstWaitMs * 2 ** (look - 1), signal);
+  }
 }
 
 /**

@@ -9,7 +9,7 @@ import type { Watching, World } from "../../io/world.ts";
 import type { LockedImage } from "../../lock/lock.ts";
 import { ignoresMarch } from "../../lock/needed-requirement.ts";
 import { updateLock } from "../../lock/store/update-lock.ts";
-import { forPush, registryFor } from "../../oci/registry/registry-access.ts";
+import type { FullRegistryClient } from "../../oci/registry/create-client.ts";
 import type { RegistryAccess } from "../../oci/registry/registry-flags.ts";
 import { version } from "../../version.ts";
 import { auditImages, auditSubject, isBuilt } from "../audit/audit-images.ts";
@@ -84,6 +84,8 @@ export interface BuildAnswer extends BuildSummary, Publication {
 export interface RunPlanOptions {
   readonly engine: EngineChoice;
   readonly access: RegistryAccess;
+  /** For what is built and pushed. */
+  readonly registry: FullRegistryClient;
   readonly lockFile: string;
   readonly concurrency: number | undefined;
   readonly push: boolean;
@@ -156,14 +158,12 @@ async function keptFindings(
 async function buildMissing(
   plan: Plan,
   fleet: Fleet,
-  { engine: choice, access, concurrency = buildsAtOnce(), push, signing, ...options }: RunPlanOptions,
+  { engine: choice, registry, concurrency = buildsAtOnce(), push, signing, ...options }: RunPlanOptions,
   { env, signal, onEvent, openAuditor }: World<FleetBuildEvent> & Examining,
   onEffect: OnEffect,
 ): Promise<BuildSummary> {
   const engine = await engineFor(choice, { env });
   if (push) for (const problem of publishedOnLocal(plan)) onEvent({ type: "problem", problem });
-  // Without the signal: an interruption waits until an image that is pushed has its tag.
-  const registry = await registryFor(access, { env }, forPush);
   requireAttestable(plan.matrix, engine, fleet);
   for (const context of builtContexts(plan)) await recordContext(fleet.root, context);
   const [described, revision] = [await engine.describe(), await readRevision(fleet.root, env)];

@@ -45,7 +45,7 @@ export function withAuthorization(send: Send, sendToken: Send, options: Authoriz
   }
 
   return async (request) => {
-    const key = `${request.url.origin} ${request.scope ?? ""}`;
+    const key = `${request.url.origin} ${scopeText(request) ?? ""}`;
     let header: string | null = (await known.get(key)?.header) ?? null;
     for (let renewals = 0; ; renewals++) {
       const response = await send(authorized(request, header));
@@ -156,9 +156,15 @@ function oauthRequest({ url, parameters, scopes }: Wanted, token: string): HttpR
 }
 
 /** The scopes of the challenge and of the request, each once. */
-function scopesOf({ scope }: HttpRequest, challenge: BearerChallenge): string[] {
+function scopesOf(request: HttpRequest, challenge: BearerChallenge): string[] {
   const wanted = challenge.scope?.split(" ").filter((each) => each !== "") ?? [];
-  return [...new Set(scope === undefined ? wanted : [...wanted, scope])];
+  const own = scopeText(request);
+  return [...new Set(own === null ? wanted : [...wanted, own])];
+}
+
+/** `repository:team/app:pull` */
+function scopeText({ scope }: HttpRequest): string | null {
+  return scope === undefined ? null : `repository:${scope.repository}:${scope.actions}`;
 }
 
 /** Each port of this machine may be another user's: a registry on loopback must not send the login to another port. */

@@ -50,6 +50,15 @@ export interface BlobWriter {
   writeBlob(repository: ImageReference, bytes: Uint8Array): Promise<Digest>;
 }
 
+/** Asks for the right to push before there is anything to push. */
+export interface PushAsker {
+  /**
+   * Begins an upload and takes it back. Throws `REGISTRY_…` where the registry refuses it; a registry in trouble, or none that answers, has not
+   * refused.
+   */
+  requirePush(repository: ImageReference): Promise<void>;
+}
+
 /** Copies blobs: everything that an index names must be in the index's repository. */
 export interface BlobCopier {
   /** Copies a blob within a registry or to another one. Both sides check the digest. Throws `RegistryError`; the caller may repeat it. */

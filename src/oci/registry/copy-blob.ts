@@ -19,22 +19,8 @@ export function copyOperations({
   plainHttp,
   streamBlob,
 }: OperationOptions & Pick<RegistryClient, "streamBlob">): BlobCopier & BlobWriter {
-  const requestTo = (
-    to: ImageReference,
-    method: HttpRequest["method"],
-    url: URL,
-    more: Pick<HttpRequest, "body" | "once"> & { readonly headers?: Readonly<Record<string, string>> } = {},
-  ): HttpRequest => ({
-    method,
-    url,
-    maxBytes: registryLimits.manifestBytes,
-    scope: `repository:${to.repository}:pull,push`,
-    ...more,
-    headers: { "user-agent": "imgmatch", ...more.headers },
-  });
-
   async function isThere(to: ImageReference, digest: Digest): Promise<boolean> {
-    const request = requestTo(to, "HEAD", registryUrl(to, "blobs", digest, plainHttp));
+    const request = uploadRequest(to, "HEAD", registryUrl(to, "blobs", digest, plainHttp));
     const response = await send(request);
     if (response.status !== 200 && response.status !== 404) throw refused(request, response);
     return response.status === 200;
@@ -47,25 +33,11 @@ export function copyOperations({
       url.searchParams.set("mount", digest);
       url.searchParams.set("from", from.repository);
     }
-    const request = requestTo(to, "POST", url, { body: new Uint8Array() });
+    const request = uploadRequest(to, "POST", url, { body: new Uint8Array() });
     const response = await send(request);
     if (response.status === 201) return null;
     if (response.status !== 202) throw refused(request, response);
-    return nextUrl(request, response);
-  }
-
-  function nextUrl(request: HttpRequest, { headers: { location } }: HttpResponse): URL {
-    const url = namedUrl(location, request.url);
-    const isSafe =
-      url !== null &&
-      (url.protocol === "https:" ||
-        (url.protocol === request.url.protocol && url.hostname === request.url.hostname));
-    if (!isSafe)
-      throw malformed(
-        request,
-        `sends an upload to ${JSON.stringify(location ?? "")}, which is not an address of this registry`,
-      );
-    return url;
+    return nextUploadUrl(request, response);
   }
 
   async function upload(pieces: Pieces, to: ImageReference, digest: Digest, start: URL) {
@@ -77,15 +49,15 @@ export function copyOperations({
         const range = `${sent}-${sent + body.byteLength - 1}`;
         const headers = { "content-type": "application/octet-stream", "content-range": range };
         // A chunk is never repeated, as it may have arrived: the caller repeats the whole blob.
-        const request = requestTo(to, "PATCH", url, { headers, body, once: true });
+        const request = uploadRequest(to, "PATCH", url, { headers, body, once: true });
         const response = await send(request);
         if (response.status !== 202) throw refused(request, response);
         sent += body.byteLength;
-        url = nextUrl(request, response);
+        url = nextUploadUrl(request, response);
       }
     }
     url.searchParams.set("digest", digest);
-    const request = requestTo(to, "PUT", url, { body: new Uint8Array(), once: true });
+    const request = uploadRequest(to, "PUT", url, { body: new Uint8Array(), once: true });
     const response = await send(request);
     if (response.status !== 201) throw refused(request, response);
     const stored = response.headers["docker-content-digest"];
@@ -109,4 +81,36 @@ export function copyOperations({
       return digest;
     },
   };
+}
+
+/** A request that writes a blob. */
+export function uploadRequest(
+  to: ImageReference,
+  method: HttpRequest["method"],
+  url: URL,
+  more: Pick<HttpRequest, "body" | "once"> & { readonly headers?: Readonly<Record<string, string>> } = {},
+): HttpRequest {
+  return {
+    method,
+    url,
+    maxBytes: registryLimits.manifestBytes,
+    scope: { repository: to.repository, actions: "pull,push" },
+    ...more,
+    headers: { "user-agent": "imgmatch", ...more.headers },
+  };
+}
+
+/** Where an upload goes on. */
+export function nextUploadUrl(request: HttpRequest, { headers: { location } }: HttpResponse): URL {
+  const url = namedUrl(location, request.url);
+  const isSafe =
+    url !== null &&
+    (url.protocol === "https:" ||
+      (url.protocol === request.url.protocol && url.hostname === request.url.hostname));
+  if (!isSafe)
+    throw malformed(
+      request,
+      `sends an upload to ${JSON.stringify(location ?? "")}, which is not an address of this registry`,
+    );
+  return url;
 }

@@ -3,7 +3,7 @@
 import { setMaxListeners } from "node:events";
 import { withAuthorization } from "./authorize.ts";
 import { blobOperations } from "./blobs.ts";
-import type { BlobCopier, BlobWriter, ReferrersReader, RegistryClient } from "./client.ts";
+import type { BlobCopier, BlobWriter, PushAsker, ReferrersReader, RegistryClient } from "./client.ts";
 import { copyOperations } from "./copy-blob.ts";
 import type { CredentialStore } from "./credential.ts";
 import { noCredentials } from "./credentials.ts";
@@ -12,6 +12,7 @@ import { manifestOperations } from "./manifests.ts";
 import type { FindProxy } from "./proxy.ts";
 import { referrersOperations } from "./referrers.ts";
 import { withRedirects } from "./redirect.ts";
+import { rightOperations, withRightsOfRun } from "./rights.ts";
 import { withRetries } from "./try-again.ts";
 import { tagOperations } from "./tags.ts";
 import { createTransport } from "./transport.ts";
@@ -32,6 +33,8 @@ export interface RegistryOptions {
   /** No try of a request begins so many milliseconds after its first. Default: five minutes. */
   readonly patienceMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** The repositories that the run writes, as `formatRepository` writes them: see {@link withRightsOfRun}. Default: none. */
+  readonly writes?: readonly string[] | undefined;
   /** Tags of a page. Default: 1000, the most that registries allow. */
   readonly pageSize?: number | undefined;
   /** For tests: the wait between tries, its jitter, and the clock for a `Retry-After` date. */
@@ -41,7 +44,7 @@ export interface RegistryOptions {
 }
 
 /** All requests to a registry. Most callers need only a {@link RegistryClient}. */
-export type FullRegistryClient = RegistryClient & BlobCopier & BlobWriter & ReferrersReader;
+export type FullRegistryClient = RegistryClient & BlobCopier & BlobWriter & PushAsker & ReferrersReader;
 
 /**
  * A client for any OCI registry. Only 404 means absent. Throws `REGISTRY_AUTH` for 401 and 403, `REGISTRY_UNREACHABLE` for TLS,
@@ -62,13 +65,15 @@ export function createRegistryClient(options: RegistryOptions = {}): FullRegistr
   if (signal !== undefined) setMaxListeners(0, signal);
 
   const once = withRetries(createTransport({ ...options, timeoutMs }), options);
-  const send = withAuthorization(withRedirects(once, plainHttp), once, { credentials, plainHttp });
+  const withLogin = withAuthorization(withRedirects(once, plainHttp), once, { credentials, plainHttp });
+  const send = withRightsOfRun(withLogin, options.writes ?? [], plainHttp);
   const blobs = blobOperations({ send, plainHttp });
   return {
     ...manifestOperations({ send, plainHttp }),
     ...blobs,
     ...copyOperations({ send, plainHttp, streamBlob: blobs.streamBlob }),
     ...referrersOperations({ send, plainHttp }),
+    ...rightOperations({ send, plainHttp }),
     ...tagOperations({ send, plainHttp, pageSize: options.pageSize ?? 1000 }),
   };
 }

@@ -9,9 +9,9 @@ import {
   type TransportError,
 } from "./registry-error.ts";
 import { printable } from "../../printable.ts";
-import type { HttpRequest, HttpResponse } from "./transport.ts";
+import type { HttpRequest, HttpResponse, Scope } from "./transport.ts";
 
-type Request = Pick<HttpRequest, "method" | "url">;
+type Request = Pick<HttpRequest, "method" | "url" | "scope">;
 
 /** An answer that is neither success nor a plain absence: `REGISTRY_AUTH` for 401 and 403, else `REGISTRY_FAILED`. */
 export function refused(request: Request, response: HttpResponse): RegistryError {
@@ -116,11 +116,18 @@ function textOf(errors: readonly RegistryErrorEntry[]): string {
   return printable(texts.join("; ").slice(0, 500));
 }
 
-function authFix({ url }: Request, status: number): string {
+const rights: Readonly<Record<Scope["actions"], string>> = {
+  pull: "pull from",
+  "pull,push": "push to",
+  "delete,pull": "delete from",
+};
+
+function authFix({ url, scope }: Request, status: number): string {
   const login = url.host === "registry-1.docker.io" ? "docker login" : `docker login ${url.host}`;
-  return status === 403
-    ? `the login has no right to do this: run ${login} with one that has`
-    : `run ${login}; check also that the repository exists, many registries answer so when it does not`;
+  const right = scope === undefined ? "do this" : `${rights[scope.actions]} ${scope.repository}`;
+  if (status === 403) return `the login has no right to ${right}: run ${login} with one that has`;
+  const who = scope?.actions === "pull,push" ? ` with a login that may ${right}` : "";
+  return `run ${login}${who}; check also that the repository exists, many registries answer so when it does not`;
 }
 
 function statusFix(status: number): string {

@@ -20,13 +20,15 @@ type ManifestOperations = Pick<
 
 export function manifestOperations({ send, plainHttp }: OperationOptions): ManifestOperations {
   function requestFor(reference: ImageReference, method: HttpRequest["method"], name: string): HttpRequest {
-    const write = method === "PUT" || method === "DELETE";
     return {
       method,
       url: registryUrl(reference, "manifests", name, plainHttp),
       headers: { accept: acceptedTypes, "accept-encoding": "identity", "user-agent": "imgmatch" },
       maxBytes: registryLimits.manifestBytes,
-      scope: `repository:${reference.repository}:${method === "DELETE" ? "delete,pull" : write ? "pull,push" : "pull"}`,
+      scope: {
+        repository: reference.repository,
+        actions: method === "DELETE" ? "delete,pull" : method === "PUT" ? "pull,push" : "pull",
+      },
     };
   }
 

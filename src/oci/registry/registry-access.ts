@@ -23,7 +23,7 @@ export async function trustOf({
 export async function registryFor(
   flags: RegistryAccess,
   { env, signal }: Pick<World, "env"> & { readonly signal?: AbortSignal | undefined },
-  more: Pick<RegistryOptions, "timeoutMs" | "retries" | "patienceMs"> = {},
+  more: Pick<RegistryOptions, "timeoutMs" | "retries" | "patienceMs" | "writes"> = {},
 ): Promise<FullRegistryClient> {
   const [{ createRegistryClient }, { dockerCredentials }, { proxyFromEnv }] = await Promise.all([
     import("./create-client.ts"),
@@ -40,5 +40,14 @@ export async function registryFor(
   });
 }
 
-/** A push waits out a registry that is overloaded: what was built is not to be lost for it. */
-export const forPush = { patienceMs: 300_000 };
+/**
+ * The client of a run that writes these repositories, and asks for the right to do so with its first request. It waits out a registry that
+ * is overloaded: what was built is not to be lost for it. Without a signal: an interruption waits until what is announced is taken back.
+ */
+export function registryToWrite(
+  writes: readonly string[],
+  flags: RegistryAccess,
+  { env }: Pick<World, "env">,
+): Promise<FullRegistryClient> {
+  return registryFor(flags, { env }, { patienceMs: 300_000, writes });
+}

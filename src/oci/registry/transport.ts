@@ -16,10 +16,16 @@ export interface HttpRequest {
   readonly maxBytes: number;
   /** A longer body of an answer with 200 is allowed: {@link HttpResponse.rest} reads the rest. */
   readonly inPieces?: boolean;
-  /** The permission that the request needs, in the token protocol's form: `repository:team/app:pull`. */
-  readonly scope?: string;
+  /** The right that the request needs. */
+  readonly scope?: Scope;
   /** No wrapper may repeat the request. The write of a tag follows a look at it, so a second write needs a second look. */
   readonly once?: boolean;
+}
+
+/** A right in a repository, as the token protocol words it (distribution, `docs/content/spec/auth/scope.md`). */
+export interface Scope {
+  readonly repository: string;
+  readonly actions: "pull" | "pull,push" | "delete,pull";
 }
 
 export interface HttpResponse {
@@ -57,7 +63,7 @@ export function pullRequest(
   maxBytes: number,
   headers: Readonly<Record<string, string>>,
 ): HttpRequest {
-  const scope = `repository:${repository}:pull`;
+  const scope = { repository, actions: "pull" } as const;
   return { method: "GET", url, headers: { ...headers, "user-agent": "imgmatch" }, maxBytes, scope };
 }
 

@@ -20,8 +20,22 @@ export interface TokenServer {
   stop(): Promise<void>;
 }
 
-/** Everybody may pull; only `login` (`name:password`) may push. Tokens live for `lifeSeconds`. */
-export async function startTokenServer(login: string, lifeSeconds = 60): Promise<TokenServer> {
+interface TokenServerOptions {
+  /** Tokens live so long. */
+  readonly lifeSeconds?: number;
+  /**
+   * As Quay: whoever may push makes a repository by asking for a token to push; nobody may pull from one that was not made, so the registry
+   * answers 401 there and never 404.
+   */
+  readonly hidesUnmade?: boolean;
+}
+
+/** Everybody may pull; only `login` (`name:password`) may push. */
+export async function startTokenServer(
+  login: string,
+  { lifeSeconds = 60, hidesUnmade = false }: TokenServerOptions = {},
+): Promise<TokenServer> {
+  const made = new Set<string>();
   const folder = await mkdtemp(join(tmpdir(), "imgmatch-token-"));
   const [keyFile, certificate] = [join(folder, "key.pem"), join(folder, "cert.pem")];
   const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
@@ -48,8 +62,11 @@ export async function startTokenServer(login: string, lifeSeconds = 60): Promise
     const scopes = new URL(request.url ?? "", "http://token").searchParams.getAll("scope");
     given.push(scopes);
     const access = scopes.map((scope) => {
-      const [type, name, actions = ""] = scope.split(":");
-      const granted = actions.split(",").filter((action) => action === "pull" || authorization === expected);
+      const [type, name = "", actions = ""] = scope.split(":");
+      const isBuilder = authorization === expected;
+      if (isBuilder && actions.includes("push")) made.add(name);
+      const isThere = !hidesUnmade || made.has(name);
+      const granted = actions.split(",").filter((action) => isThere && (action === "pull" || isBuilder));
       return { type, name, actions: granted };
     });
     const now = Math.floor(Date.now() / 1000);

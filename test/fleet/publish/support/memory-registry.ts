@@ -3,6 +3,7 @@
 import type {
   BlobCopier,
   BlobWriter,
+  PushAsker,
   ReferrersReader,
   RegistryClient,
 } from "../../../../src/oci/registry/client.ts";
@@ -12,7 +13,7 @@ import type { Digest } from "../../../../src/oci/digest.ts";
 import { digestOf } from "../../../../src/oci/digest-of.ts";
 import type { ImageReference } from "../../../../src/oci/reference.ts";
 
-export interface MemoryRegistry extends RegistryClient, BlobWriter, BlobCopier, ReferrersReader {
+export interface MemoryRegistry extends RegistryClient, BlobWriter, BlobCopier, PushAsker, ReferrersReader {
   readonly tags: Map<string, Digest>;
   readonly manifests: Map<Digest, Manifest>;
   /** Puts a blob there, and answers its digest. */
@@ -154,6 +155,7 @@ export function createMemoryRegistry({
       heldIn(repository).add(digest);
       return digest;
     },
+    async requirePush() {},
     async copyBlob(_, { repository }, { digest }) {
       if (!blobs.has(digest)) throw new Error(`no blob ${digest}`);
       heldIn(repository).add(digest);

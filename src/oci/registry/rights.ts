@@ -1,0 +1,58 @@
+/** The right to push: with each request to a repository that the run writes, and before there is anything to push. */
+
+import { type ImageReference, parseImageReference } from "../reference.ts";
+import { attempt } from "../../io/attempt.ts";
+import type { PushAsker } from "./client.ts";
+import { nextUploadUrl, uploadRequest } from "./copy-blob.ts";
+import { refused } from "./failure.ts";
+import { isTemporaryStatus, RegistryError } from "./registry-error.ts";
+import { apiUrl, registryUrl } from "./registry-endpoint.ts";
+import type { OperationOptions, Send } from "./transport.ts";
+
+/**
+ * Asks for the right to push with each request to a repository that the run writes. A registry may show only to those who may push that a
+ * repository is not there: to others it answers 401 (Docker Hub, Quay). Nobody else asks for that right: Quay makes the repository by it.
+ *
+ * @param writes repositories, as `formatRepository` writes them
+ */
+export function withRightsOfRun(
+  send: Send,
+  writes: readonly string[],
+  plainHttp: (host: string) => boolean,
+): Send {
+  const keyOf = ({ origin }: URL, repository: string) => `${origin} ${repository}`;
+  const written = new Set(
+    writes
+      .map(parseImageReference)
+      .map(({ registry, repository }) => keyOf(apiUrl(registry, plainHttp), repository)),
+  );
+  return (request) => {
+    const { url, scope } = request;
+    const isRaised = scope?.actions === "pull" && written.has(keyOf(url, scope.repository));
+    return send(isRaised ? { ...request, scope: { ...scope, actions: "pull,push" } } : request);
+  };
+}
+
+export function rightOperations({ send, plainHttp }: OperationOptions): PushAsker {
+  async function cancel(of: ImageReference, url: URL): Promise<void> {
+    const scope = { repository: of.repository, actions: "delete,pull" } as const;
+    await send({ ...uploadRequest(of, "DELETE", url, { once: true }), scope });
+  }
+
+  return {
+    async requirePush(repository) {
+      const url = registryUrl(repository, "blobs", "uploads/", plainHttp);
+      const request = uploadRequest(repository, "POST", url, { body: new Uint8Array() });
+      const response = await send(request).catch((error: unknown) => {
+        if (error instanceof RegistryError && (error.temporary || error.code === "REGISTRY_UNREACHABLE"))
+          return null;
+        throw error;
+      });
+      if (response === null || isTemporaryStatus(response.status, [])) return;
+      if (response.status !== 202) throw refused(request, response);
+      const upload = attempt(() => nextUploadUrl(request, response), null);
+      // Best effort: registries remove uploads that nobody ends.
+      if (upload !== null) await cancel(repository, upload).catch(() => {});
+    },
+  };
+}
