@@ -18,6 +18,7 @@ import { buildWith } from "./fleet/build.ts";
 import { initWith } from "./fleet/init.ts";
 import { promoteWith } from "./fleet/promote.ts";
 import { publishWith } from "./fleet/publish.ts";
+import { verifyWith } from "./fleet/verify.ts";
 import { probeWith } from "./host/probe.ts";
 import { checkWith } from "./node/check.ts";
 import { exportShWith } from "./node/export-sh.ts";
@@ -44,7 +45,7 @@ export { matrixJsonSchema } from "./fleet/matrix/json-schema.ts";
 export { plan } from "./fleet/plan.ts";
 export const publish = publishWith(ports);
 export { render } from "./fleet/render.ts";
-export { verify } from "./fleet/verify.ts";
+export const verify = verifyWith(ports);
 export const promote = promoteWith(ports);
 export { inspect } from "./inspect/inspect-subjects.ts";
 
@@ -140,7 +141,7 @@ export type {
 export type { BaseUpdate } from "./fleet/plan/registry-view.ts";
 export type { PromoteFunction, PromoteOptions, Promotion } from "./fleet/promote.ts";
 export type { PublishFunction, PublishOptions } from "./fleet/publish.ts";
-export type { SignerChoice } from "./fleet/publish/open-signer.ts";
+export type { SignerChoice } from "./oci/trust-flags.ts";
 export type {
   ChannelEvent,
   IndexEvent,
@@ -160,7 +161,7 @@ export type {
 export type { SignedLock } from "./fleet/publish/verify-signed.ts";
 export type { RenderAnswer, RenderCheck, RenderOptions } from "./fleet/render.ts";
 export type { BuildAnswer, BuildChoice, FleetBuildEvent, SummaryEvent } from "./fleet/run/run-plan.ts";
-export type { VerifyAnswer, VerifyOptions } from "./fleet/verify.ts";
+export type { VerifyAnswer, VerifyFunction, VerifyOptions } from "./fleet/verify.ts";
 export type { HardwareOptions } from "./hardware/hardware.ts";
 export type { ToldOfHost } from "./host/complete-hosts.ts";
 export type { CudaResult } from "./host/nvidia/cuda-koffi.ts";
@@ -212,13 +213,10 @@ export type { ImageCheck } from "./resolve/check-image.ts";
 export type { HostResolution } from "./resolve/resolver.ts";
 export type { Rank, Victor, WhyNot } from "./resolve/why-not-image.ts";
 export type { AttestedBase, AttestedBuild, PurlImage } from "./trust/provenance/attested-build.ts";
-export type { ClaimComparison, ClaimDifference } from "./trust/provenance/compare-claims.ts";
-export type {
-  CountedStatement,
-  ImageProvenance,
-  ProvenanceVerification,
-} from "./trust/provenance/verify-provenance.ts";
+export type { ClaimComparison, ClaimDifference } from "./oci/verified-provenance.ts";
+export type { CountedStatement } from "./trust/provenance/verify-provenance.ts";
+export type { ImageProvenance, ProvenanceVerification } from "./oci/verified-provenance.ts";
 export type { RegistryFleetChoice } from "./node/question.ts";
-export type { SignatureFormat, SignedImages } from "./trust/sign/sign-images.ts";
-export type { SignatureDemands, TrustDemands } from "./trust/asks-trust.ts";
-export type { SignerNames } from "./trust/trusted-signers.ts";
+export type { SignatureFormat, SignedImages } from "./oci/trust-flags.ts";
+export type { SignatureDemands, TrustDemands } from "./oci/trust-flags.ts";
+export type { SignerNames } from "./oci/trust-flags.ts";

@@ -2,6 +2,7 @@
 
 import type { Adopting } from "./fleet/adopt.ts";
 import type { Examining } from "./fleet/audit/image-examiner.ts";
+import type { Judging, Sealing } from "./fleet/publish/seal.ts";
 import type { ClusterReader } from "./host/cluster-reader.ts";
 import type { QuestionPorts } from "./node/question.ts";
 
@@ -23,4 +24,19 @@ const files: Examining & Adopting = {
   openForeign: async (...asked) => (await import("./inspect/adopt/open-foreign.ts")).openForeign(...asked),
 };
 
-export const ports = { ...cluster, ...fleets, ...files };
+const sealing: Sealing = {
+  openSigner: async (...asked) => (await import("./trust/sign/open-signer.ts")).openSigner(...asked),
+  attachProvenance: async (...asked) =>
+    (await import("./trust/provenance/write-provenance.ts")).attachProvenance(...asked),
+  findProvenance: async (...asked) =>
+    (await import("./trust/provenance/find-provenance.ts")).findProvenance(...asked),
+};
+
+const judging: Judging = {
+  signatureTrustFor: async (...asked) =>
+    (await import("./trust/trust-demands.ts")).signatureTrustFor(...asked),
+  verifyProvenance: async (...asked) =>
+    (await import("./trust/provenance/verify-provenance.ts")).verifyProvenanceFor(...asked),
+};
+
+export const ports = { ...cluster, ...fleets, ...files, ...sealing, ...judging };

@@ -8,7 +8,8 @@ import type { SignedLock } from "../fleet/publish/verify-signed.ts";
 import type { VerifyAnswer, VerifyOptions } from "../fleet/verify.ts";
 import { count, formatTable } from "../io/table.ts";
 import { lockPath } from "../lock/lock.ts";
-import type { ImageProvenance, ProvenanceVerification } from "../trust/provenance/verify-provenance.ts";
+import type { ImageProvenance, ProvenanceVerification } from "../oci/verified-provenance.ts";
+import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
 import { withJson, withRegistries, withTrust } from "./flags/options.ts";
 import { type JsonFlag, print } from "./print.ts";
@@ -36,7 +37,8 @@ export const verify: Define = (command, run) =>
     .action(run(verifyCommand));
 
 async function verifyCommand(flags: VerifyOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
-  const { verify: answerOf } = await import("../fleet/verify.ts");
+  const { verifyWith } = await import("../fleet/verify.ts");
+  const answerOf = verifyWith(ports);
   const answer = await answerOf(flags, context);
   print(context, flags, answer, (style) => verifyLines(answer, flags, style));
   return exitCodeOf(answer);

@@ -6,15 +6,19 @@ import { readLockIfPresent } from "../lock/store/lock-file.ts";
 import { registryFor, registryToWrite } from "../oci/registry/registry-access.ts";
 import { defaultEngine, requirePush } from "./engines/engine-choice.ts";
 import { engineTraits } from "./engines/engine-traits.ts";
-import type { Examining } from "./audit/image-examiner.ts";
 import { fleetAt } from "./open/fleet-choice.ts";
 import { type LocalBaseChoice, prepareBuild, recallBuilt } from "./open/prepare-build.ts";
 import { type PlanJson, planToJson } from "./plan/plan-json.ts";
 import { planIndexConflicts, pushConflicts } from "./publish/index-conflicts.ts";
-import { openSigner } from "./publish/open-signer.ts";
 import { publishPlan, tellPublication, unpublished } from "./publish/publication.ts";
 import { requireRightToPush, writtenRepositories } from "./publish/written-repositories.ts";
-import { type BuildAnswer, type BuildChoice, type FleetBuildEvent, runPlan } from "./run/run-plan.ts";
+import {
+  type BuildAnswer,
+  type BuildChoice,
+  type BuildPorts,
+  type FleetBuildEvent,
+  runPlan,
+} from "./run/run-plan.ts";
 
 export interface BuildOptions extends BuildChoice, LocalBaseChoice {
   /** Without it the images stay in the engine. */
@@ -46,7 +50,7 @@ export interface BuildFunction {
   (options?: Omit<BuildOptions, "dryRun">, world?: Partial<World<FleetBuildEvent>>): Promise<BuildAnswer>;
 }
 
-export function buildWith(ports: Examining): BuildFunction {
+export function buildWith(ports: BuildPorts): BuildFunction {
   const face = (
     options: BuildOptions = {},
     given?: Partial<World<FleetBuildEvent>>,
@@ -56,12 +60,12 @@ export function buildWith(ports: Examining): BuildFunction {
 
 async function buildIn(
   options: BuildOptions,
-  world: World<FleetBuildEvent> & Examining,
+  world: World<FleetBuildEvent> & BuildPorts,
 ): Promise<BuildAnswer | PlanJson> {
   const { push = false, dryRun = false, strict = false, engine = defaultEngine } = options;
   const { index = false, replaceIndex: replace = false, concurrency } = options;
   checkOptions(options);
-  const signFleet = await openSigner(options, world);
+  const signFleet = await world.openSigner(options, world);
   const { fleet, lockFile, only } = await fleetAt(options, world);
   const problems: Problem[] = [];
   const { plan, unresolved } = await prepareBuild(

@@ -1,5 +1,6 @@
 /** Writes the images of one version under another, so that 1.1.0 is what was tried as 1.1.0-rc1; or moves channels. */
 
+import type { Judging, Sealing } from "./publish/seal.ts";
 import { dirname } from "node:path";
 import { usageError } from "../errors.ts";
 import type { ClusterReader, HostWorld } from "../host/cluster-reader.ts";
@@ -15,9 +16,8 @@ import { formatRepository, type ImageReference, parseImageReference, withTag } f
 import type { FullRegistryClient } from "../oci/registry/create-client.ts";
 import { registryFor, registryToWrite } from "../oci/registry/registry-access.ts";
 import type { RegistryAccess } from "../oci/registry/registry-flags.ts";
-import { requirePlace } from "../trust/index-place.ts";
-import type { SignatureDemands } from "../trust/asks-trust.ts";
-import { signatureTrustFor } from "../trust/trust-demands.ts";
+import { requirePlace } from "../lock/store/index-place.ts";
+import type { SignatureDemands } from "../oci/trust-flags.ts";
 import { versionTag } from "./cells/tag.ts";
 import { parseMatrix } from "./matrix/parse-matrix.ts";
 import { withVersion } from "./open/find-version.ts";
@@ -30,7 +30,7 @@ import {
 } from "./publish/publication.ts";
 import { type ChannelChoice, type ChannelFleet, promoteChannels } from "./publish/promote-channels.ts";
 import { promoteIndex } from "./publish/publish-plan-index.ts";
-import { openSigner, type SignerChoice } from "./publish/open-signer.ts";
+import type { SignerChoice } from "../oci/trust-flags.ts";
 
 export interface PromoteOptions
   extends RegistryAccess,
@@ -54,6 +54,9 @@ export interface Promotion extends Publication {
   readonly channels: readonly ChannelEvent[];
 }
 
+/** What it is handed: a cluster's hosts, what signs, and what reads signatures. */
+export type PromotePorts = ClusterReader & Pick<Sealing, "openSigner"> & Pick<Judging, "signatureTrustFor">;
+
 /**
  * Writes the images of one version under another, or moves channels of the matrix to images of the lock or of a version. It builds nothing, and
  * every digest stays.
@@ -70,21 +73,24 @@ export type PromoteFunction = (
   world?: Partial<World<PromotionEvent>>,
 ) => Promise<Promotion>;
 
-export function promoteWith(ports: ClusterReader): PromoteFunction {
+export function promoteWith(ports: PromotePorts): PromoteFunction {
   return (options, given) => inWorld(options, given, (world) => promoteIn(options, world), ports);
 }
 
-async function promoteIn(options: PromoteOptions, world: HostWorld<PromotionEvent>): Promise<Promotion> {
+async function promoteIn(
+  options: PromoteOptions,
+  world: World<PromotionEvent> & PromotePorts,
+): Promise<Promotion> {
   const hosts = await readHosts(options, world);
   const choice = choiceOf(options);
-  const signFleet = await openSigner(options, world);
+  const signFleet = await world.openSigner(options, world);
   const fetching = {
     connect: () => registryFor(options, world),
     tell: (line: string) => note(world, [line]),
   };
   /** Throws if our signer must not sign this version. */
   const read = async (from: ImageReference, registry: FullRegistryClient) => {
-    const trust = await signatureTrustFor(options, world);
+    const trust = await world.signatureTrustFor(options, world);
     const { lock: fleet, ...place } = await fetchFleet(from, { ...fetching, trust });
     const signing = signFleet && (await signFleet(fleet.repository, registry));
     // An index of ours that somebody copied here, from another repository or tag, must not be signed as this version.

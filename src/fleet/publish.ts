@@ -5,16 +5,20 @@ import { inWorld, type World } from "../io/world.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
 import { readLockIfPresent } from "../lock/store/lock-file.ts";
 import { registryFor, registryToWrite } from "../oci/registry/registry-access.ts";
-import type { Examining } from "./audit/image-examiner.ts";
 import { fleetAt, lockFileOf } from "./open/fleet-choice.ts";
 import { recallBuilt } from "./open/prepare-build.ts";
 import type { PlannedCell } from "./plan/planned-cell.ts";
 import { planIndexConflicts } from "./publish/index-conflicts.ts";
-import { openSigner } from "./publish/open-signer.ts";
 import { publishPlan, tellPublication } from "./publish/publication.ts";
 import { publishAdopted } from "./publish/publish-plan-index.ts";
 import { requireRightToPush, writtenRepositories } from "./publish/written-repositories.ts";
-import { type BuildAnswer, type BuildChoice, type FleetBuildEvent, runPlan } from "./run/run-plan.ts";
+import {
+  type BuildAnswer,
+  type BuildChoice,
+  type BuildPorts,
+  type FleetBuildEvent,
+  runPlan,
+} from "./run/run-plan.ts";
 
 export type PublishOptions = Omit<BuildChoice, "cache">;
 
@@ -34,17 +38,17 @@ export type PublishFunction = (
   world?: Partial<World<FleetBuildEvent>>,
 ) => Promise<BuildAnswer>;
 
-export function publishWith(ports: Examining): PublishFunction {
+export function publishWith(ports: BuildPorts): PublishFunction {
   return (options = {}, given) => inWorld(options, given, (world) => publishIn(options, world), ports);
 }
 
 async function publishIn(
   options: PublishOptions,
-  world: World<FleetBuildEvent> & Examining,
+  world: World<FleetBuildEvent> & BuildPorts,
 ): Promise<BuildAnswer> {
   const { replaceIndex: replace = false, replaceBase, concurrency } = options;
   const { signal } = world;
-  const signFleet = await openSigner(options, world);
+  const signFleet = await world.openSigner(options, world);
   const lock = await readLockIfPresent(lockFileOf(options));
   if (lock !== null && isAdopted(lock)) {
     const registry = await registryToWrite([lock.repository], options, world);

@@ -1,5 +1,6 @@
 /** Compares a fleet in its registry with the lock: digests, signatures, provenance. */
 
+import type { Judging } from "./publish/seal.ts";
 import { withUnprinted } from "../io/unprinted.ts";
 import { inWorld, type Watching, type World } from "../io/world.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
@@ -9,9 +10,8 @@ import { readLock } from "../lock/store/lock-file.ts";
 import { parseImageReference } from "../oci/reference.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
 import type { RegistryAccess } from "../oci/registry/registry-flags.ts";
-import { type ProvenanceVerification, verifyProvenance } from "../trust/provenance/verify-provenance.ts";
-import type { SignatureDemands } from "../trust/asks-trust.ts";
-import { signatureTrustFor, trustedSignersFor } from "../trust/trust-demands.ts";
+import type { ProvenanceVerification } from "../oci/verified-provenance.ts";
+import type { SignatureDemands } from "../oci/trust-flags.ts";
 import { type Sweep, type SweepOptions, sweep } from "./publish/sweep.ts";
 import { type Verification, verifyLock } from "./publish/verify-lock.ts";
 import { type SignedLock, verifySigned } from "./publish/verify-signed.ts";
@@ -46,25 +46,24 @@ export interface VerifyAnswer extends Verification {
  * @example
  * const { drift, conflicts } = await verify({ provenance: true });
  */
-export async function verify(asked: VerifyOptions = {}, given?: Partial<World>): Promise<VerifyAnswer> {
-  return inWorld(asked, given, (world) => verifyIn(asked, world));
+export type VerifyFunction = (options?: VerifyOptions, world?: Partial<World>) => Promise<VerifyAnswer>;
+
+export function verifyWith(ports: Judging): VerifyFunction {
+  return (options = {}, given) => inWorld(options, given, (world) => verifyIn(options, world), ports);
 }
 
-async function verifyIn(asked: VerifyOptions, world: World): Promise<VerifyAnswer> {
+async function verifyIn(asked: VerifyOptions, world: World & Judging): Promise<VerifyAnswer> {
   const lock = await readLock(asked.lock ?? lockPath);
   const registry = await registryFor(asked, world);
   // Before any change: an image that no accepted signer has signed is not healed.
-  const trust = await signatureTrustFor(asked, world);
+  const trust = await world.signatureTrustFor(asked, world);
   const signed = trust === null ? null : await verifySigned(lock, { registry, trust });
-  const repository = parseImageReference(lock.repository);
   const tags = Object.values(lock.images).map(({ tag }) => tag);
   const keep = new Set([...tags, ...Object.keys(lock.channels ?? {})]);
   // Before the verification, which then reports what is left.
   const swept = asked.sweep ? await sweepAll(lock, { registry, keep }) : null;
   const verification = await verifyLock(lock, { registry, heal: asked.heal ?? false });
-  const provenance = asked.provenance
-    ? await verifyProvenance(lock, { registry, demands: await trustedSignersFor(repository, asked, world) })
-    : null;
+  const provenance = asked.provenance ? await world.verifyProvenance(lock, registry, asked, world) : null;
   const answer = {
     schemaVersion: 1,
     ...verification,

@@ -24,7 +24,7 @@ import { type HostView, viewHost } from "../resolve/host-view.ts";
 import { nearestFirst, noMatch } from "../resolve/nearest.ts";
 import { orderBy, sortCandidates } from "../resolve/rank.ts";
 import { rankImages } from "../resolve/resolve-image.ts";
-import type { SignatureDemands } from "../trust/asks-trust.ts";
+import type { SignatureDemands } from "../oci/trust-flags.ts";
 import { type KnownFleet, type KnownSubject, knownSubject, type SubjectRequest } from "./checked-subject.ts";
 import { readNamedHosts, refuseSingle } from "./many-hosts.ts";
 

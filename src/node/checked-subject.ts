@@ -23,7 +23,8 @@ import type { FullRegistryClient } from "../oci/registry/create-client.ts";
 import type { DescribedImage } from "../resolve/check-image.ts";
 import { describeRequirement } from "../resolve/describe-measured.ts";
 import { checkPlatform } from "../resolve/rules/platform.ts";
-import { asksTrust, type SignatureDemands } from "../trust/asks-trust.ts";
+import { asksTrust } from "../trust/asks-trust.ts";
+import type { SignatureDemands } from "../oci/trust-flags.ts";
 import { signatureTrustFor } from "../trust/trust-demands.ts";
 
 /** A subject for one platform, with its needs. */

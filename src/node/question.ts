@@ -15,7 +15,8 @@ import { type Environment, note, type World } from "../io/world.ts";
 import type { ClusterReader, HostWorld } from "../host/cluster-reader.ts";
 import { type DriverQuestion, type HostChoice, readHostOf } from "../host/probe.ts";
 import type { RegistryAccess } from "../oci/registry/registry-flags.ts";
-import { refuseTrustWithoutRegistry, type TrustDemands } from "../trust/asks-trust.ts";
+import { refuseTrustWithoutRegistry } from "../trust/asks-trust.ts";
+import type { TrustDemands } from "../oci/trust-flags.ts";
 
 /** A fleet in a registry, in place of a lock. */
 export interface RegistryFleetChoice extends RegistryAccess, TrustDemands {

@@ -23,3 +23,6 @@ const mediaTypePattern = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&
 export function isMediaType(text: unknown): text is string {
   return typeof text === "string" && mediaTypePattern.test(text);
 }
+
+/** Type of an empty configuration (OCI image-spec, manifest.md, "Guidance for an Empty Descriptor"). */
+export const emptyType = "application/vnd.oci.empty.v1+json";

@@ -1,18 +1,8 @@
 /** The flags that ask for signatures. A node with a lock loads no more of this folder. */
 
+import type { TrustDemands } from "../oci/trust-flags.ts";
 import { usageError } from "../errors.ts";
-import type { SignerNames } from "./trusted-signers.ts";
-
-export interface TrustDemands extends SignerNames {
-  /** The file of a policy. */
-  readonly trust?: string;
-  /** false: `--no-downgrade`. */
-  readonly downgrade?: boolean;
-  readonly cache?: string;
-}
-
-/** For commands that start nothing: they do not remember indexes. */
-export type SignatureDemands = Omit<TrustDemands, "downgrade" | "cache">;
+import type { SignerNames } from "../oci/trust-flags.ts";
 
 /** Throws `USAGE` for demands on a lock: a lock is a file of the checkout, and nobody has signed it. */
 export function refuseTrustWithoutRegistry(flags: TrustDemands): void {

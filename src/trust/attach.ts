@@ -1,37 +1,21 @@
-/** Attaches statements and signatures to an image: by the referrers API, by its fallback tag, and under cosign's tag. */
+/** Attaches signatures to an image: as cosign 3 does, and under the tag of cosign 1 and 2. */
 
-import { ImgmatchError } from "../errors.ts";
-import { fieldsOf, isRecord, parseJson } from "../io/json.ts";
+import { fieldsOf, parseJson } from "../io/json.ts";
+import type { Manifest, Subject } from "../oci/descriptor.ts";
 import { digestOf } from "../oci/digest-of.ts";
-import { indexTypes, manifestTypes } from "../oci/media-types.ts";
-import { formatImageReference, type ImageReference, withDigest, withTag } from "../oci/reference.ts";
-import type { BlobWriter, Referrer, ReferrersReader, RegistryClient } from "../oci/registry/client.ts";
-import type { Manifest } from "../oci/descriptor.ts";
-import { descriptorOf } from "../oci/registry/manifests.ts";
-import { parseReferrers, referrersTag } from "../oci/registry/referrers.ts";
-import { RegistryError } from "../oci/registry/registry-error.ts";
-import { mostRetries, type TryOptions, waitAfter, waitFor } from "../oci/registry/try-again.ts";
+import { manifestTypes } from "../oci/media-types.ts";
+import { withTag } from "../oci/reference.ts";
+import { type Artifact, type AttachmentRegistry, joinTag, manifestOf } from "../oci/registry/attach.ts";
+import type { Referrer } from "../oci/registry/client.ts";
+import type { TryOptions } from "../oci/registry/try-again.ts";
 import {
   bundleAnnotations,
   bundleType,
-  emptyType,
   layerAnnotations,
   signatureTag,
   type SimpleSigning,
   simpleSigningType,
-  type Subject,
 } from "./evidence.ts";
-
-export type AttachmentRegistry = Pick<RegistryClient, "findManifest" | "readManifest" | "writeManifest"> &
-  BlobWriter &
-  ReferrersReader;
-
-export interface Artifact {
-  /** Type of the artifact and of its one layer. */
-  readonly artifactType: string;
-  readonly content: Uint8Array;
-  readonly annotations: Readonly<Record<string, string>>;
-}
 
 /** A bundle of sigstore, as cosign 3 attaches one. */
 export function bundleArtifact(bundle: string, predicateType: string): Artifact {
@@ -43,95 +27,6 @@ export function bundleArtifact(bundle: string, predicateType: string): Artifact 
       [bundleAnnotations.predicateType]: predicateType,
     },
   };
-}
-
-/** Many writers of one tag at the same time need so many rounds. */
-const mostWrites = 20;
-
-/** A list of referrers may lag behind the write: it is read so often, with longer and longer waits. */
-const mostLooks = 4;
-const firstWaitMs = 200;
-
-/**
- * Attaches an artifact to the subject and answers its digest. The artifact is an OCI manifest that names the subject. A registry with the
- * referrers API lists it by itself. In another registry, and where the API's list never names it, it joins the index under `sha256-<hex>`,
- * whose other entries stay. The same artifact again changes nothing.
- *
- * Throws `REGISTRY_…`, and `IMAGE_NOT_FOUND` if the registry does not have the subject.
- */
-export async function attach(
-  registry: AttachmentRegistry,
-  subject: Subject,
-  { artifactType, content, annotations }: Artifact,
-  options: TryOptions = {},
-) {
-  const { reference, digest } = subject;
-  const empty = Buffer.from("{}");
-  const [about, emptyDigest, layerDigest] = await Promise.all([
-    registry.findManifest(withDigest(reference, digest)),
-    registry.writeBlob(reference, empty),
-    registry.writeBlob(reference, content),
-  ]);
-  if (about === null)
-    throw new ImgmatchError({
-      code: "IMAGE_NOT_FOUND",
-      message: `the registry does not have ${formatImageReference(withDigest(reference, digest))}`,
-      fix: "push it first",
-    });
-  const manifest = manifestOf(manifestTypes.oci, {
-    artifactType,
-    config: { mediaType: emptyType, digest: emptyDigest, size: empty.byteLength, data: "e30=" },
-    layers: [{ mediaType: artifactType, digest: layerDigest, size: content.byteLength }],
-    subject: descriptorOf(about),
-    annotations,
-  });
-  const entry = { ...descriptorOf(manifest), artifactType, annotations };
-  const look = (looks?: number) => attachManifest(registry, subject, { manifest, entry }, options, looks);
-  await look();
-  return {
-    digest: manifest.digest,
-    /**
-     * Puts the artifact back if the image's list has lost it: in a registry without conditional writes, another writer can drop an entry.
-     * Answers true if it was lost.
-     */
-    lookAgain: () => look(1),
-  };
-}
-
-/**
- * The same for a manifest that exists, in another repository for example: it names the subject, its blobs are here, and `entry` stands for it
- * in a list of referrers. Answers true if a list had to be written.
- *
- * @param looks how often the API's list is read before the tag is written
- */
-export async function attachManifest(
-  registry: Pick<AttachmentRegistry, "readManifest" | "writeManifest" | "readReferrers">,
-  { reference, digest }: Subject,
-  { manifest, entry }: { readonly manifest: Manifest; readonly entry: Referrer },
-  options: TryOptions = {},
-  looks = mostLooks,
-): Promise<boolean> {
-  await registry.writeManifest({ ...reference, tag: null, digest: manifest.digest }, manifest);
-  if (await isListed(registry, { reference, digest }, entry, looks, options)) return false;
-  const name = withTag(reference, referrersTag(digest));
-  return joinTag(registry, name, async (held) => withReferrer(held, entry), options);
-}
-
-/** Some registries answer with a list, and list nothing. */
-async function isListed(
-  registry: Pick<AttachmentRegistry, "readReferrers">,
-  { reference, digest }: Subject,
-  entry: Referrer,
-  looks: number,
-  { sleep = waitFor, signal }: TryOptions,
-): Promise<boolean> {
-  for (let look = 1; ; look++) {
-    const listed = await registry.readReferrers(reference, digest);
-    if (listed === null) return false;
-    if (listed.some((each) => each.digest === entry.digest)) return true;
-    if (look === looks) return false;
-    await sleep(firstWaitMs * 2 ** (look - 1), signal);
-  }
 }
 
 /**
@@ -159,43 +54,6 @@ export async function attachSimpleSigning(
     return wanted?.manifest ?? null;
   };
   return joinTag(registry, name, join, options);
-}
-
-/** Reads, joins, writes, and reads again until the tag has the new content. Answers true if it had to write. */
-async function joinTag(
-  registry: Pick<AttachmentRegistry, "readManifest" | "writeManifest">,
-  name: ImageReference,
-  join: (held: Manifest | null) => Promise<Manifest | null>,
-  { sleep = waitFor, signal }: TryOptions,
-): Promise<boolean> {
-  for (let tries = 0; ; tries++) {
-    const wanted = await join(await registry.readManifest(name));
-    if (wanted === null) return tries > 0;
-    if (tries === mostWrites)
-      throw new ImgmatchError({
-        code: "REGISTRY_FAILED",
-        message: `${formatImageReference(name)} lost its new content ${mostWrites} times`,
-        fix: "look for another publisher of this tag, and at the registry's clean-up rules",
-      });
-    try {
-      await registry.writeManifest(name, wanted);
-      // Two writers in step would overwrite each other for ever.
-      if (tries > 0) await sleep(Math.random() * 100 * tries, signal);
-    } catch (error) {
-      // After a temporary failure the tag itself tells whether the write took effect.
-      if (!(error instanceof RegistryError) || !error.temporary || tries >= mostRetries) throw error;
-      await sleep(waitAfter(error, tries + 1), signal);
-    }
-  }
-}
-
-/** null if the list has it already. */
-function withReferrer(held: Manifest | null, entry: Referrer): Manifest | null {
-  const json = held === null ? null : parseJson(held.bytes);
-  const listed = held === null ? [] : parseReferrers(held.bytes);
-  if (listed?.some(({ digest }) => digest === entry.digest)) return null;
-  const others = isRecord(json) && Array.isArray(json.manifests) ? json.manifests : [];
-  return manifestOf(indexTypes.oci, { ...(isRecord(json) ? json : {}), manifests: [...others, entry] });
 }
 
 /** null if the tag has the same signature already. */
@@ -231,9 +89,4 @@ function notesOf(signature: SimpleSigning): Readonly<Record<string, string>> {
       value === null ? [] : [[layerAnnotations[name as keyof typeof notes], value]],
     ),
   );
-}
-
-function manifestOf(mediaType: string, content: object): Manifest {
-  const bytes = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType, ...content }));
-  return { mediaType, digest: digestOf(bytes), size: bytes.byteLength, bytes };
 }

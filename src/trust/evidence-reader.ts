@@ -1,5 +1,6 @@
 /** Reads the parts of signatures and attestations from a registry, each of its stated size and all within one budget. */
 
+import type { EvidenceReader } from "../oci/registry/client.ts";
 import { ImgmatchError } from "../errors.ts";
 import type { ProblemCode } from "../problem-codes.ts";
 import { fieldsOf, parseJson, text, textsOf } from "../io/json.ts";
@@ -8,9 +9,8 @@ import { withDigest } from "../oci/reference.ts";
 import type { ReferrersReader, RegistryClient } from "../oci/registry/client.ts";
 import type { Manifest } from "../oci/descriptor.ts";
 import { RegistryError } from "../oci/registry/registry-error.ts";
-import { invalidSignature, type Subject, type UnreadEvidence } from "./evidence.ts";
-
-export type EvidenceReader = Pick<RegistryClient, "readManifest" | "streamBlob"> & ReferrersReader;
+import { invalidSignature, type UnreadEvidence } from "./evidence.ts";
+import type { Subject } from "../oci/descriptor.ts";
 
 /** An unchecked descriptor. */
 export interface NamedPart {

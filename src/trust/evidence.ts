@@ -1,17 +1,12 @@
 /** Evidence from a registry that may prove who signed an image: unchecked plain data that a cache can hold. */
 
+import type { Subject } from "../oci/descriptor.ts";
 import { ImgmatchError, type Problem } from "../errors.ts";
 import type { ProblemCode } from "../problem-codes.ts";
 import { type Check, object, oneOf, optional, text, variants } from "../io/checks.ts";
 import { registryLimits } from "../io/limits.ts";
 import type { Digest } from "../oci/digest.ts";
 import { formatImageReference, type ImageReference } from "../oci/reference.ts";
-
-/** The image or index that a signature is about. `reference` names the repository: its tag and digest do not count. */
-export interface Subject {
-  readonly reference: ImageReference;
-  readonly digest: Digest;
-}
 
 export type Evidence = ReadEvidence | UnreadEvidence;
 
@@ -87,9 +82,6 @@ export const simpleSigningType = "application/vnd.dev.cosign.simplesigning.v1+js
 
 /** Type of the artifact, of its layer, and of the JSON in it. */
 export const bundleType = "application/vnd.dev.sigstore.bundle.v0.3+json";
-
-/** Type of an empty configuration (OCI image-spec, manifest.md, "Guidance for an Empty Descriptor"). */
-export const emptyType = "application/vnd.oci.empty.v1+json";
 
 /** `…bundle.v0.3+json`, and the older `…bundle+json;version=0.1`. */
 export function isBundleType(mediaType: string | null): boolean {

@@ -1,22 +1,16 @@
 /** Searches a registry for the signatures of an image: by the referrers API, by its fallback tag, and by cosign's tag. */
 
+import { findReferrers } from "../oci/registry/find-referrers.ts";
 import { fieldsOf, parseJson, textsOf } from "../io/json.ts";
 import { registryLimits } from "../io/limits.ts";
 import { withTag } from "../oci/reference.ts";
 import type { Referrer } from "../oci/registry/client.ts";
 import { parseReferrers, referrersTag } from "../oci/registry/referrers.ts";
-import {
-  type EvidenceReader,
-  isUnread,
-  layersOf,
-  type PartReader,
-  partReader,
-  type Unread,
-} from "./evidence-reader.ts";
+import { isUnread, layersOf, type PartReader, partReader, type Unread } from "./evidence-reader.ts";
+import type { EvidenceReader } from "../oci/registry/client.ts";
 import {
   bundleAnnotations,
   type BundleEvidence,
-  emptyType,
   type Evidence,
   invalidSignature,
   isBundleType,
@@ -24,9 +18,10 @@ import {
   signatureTag,
   signPredicate,
   type SimpleSigning,
-  type Subject,
   simpleSigningType,
 } from "./evidence.ts";
+import { emptyType } from "../oci/media-types.ts";
+import type { Subject } from "../oci/descriptor.ts";
 
 /**
  * Everything that may be a signature of the subject; empty if the registry has nothing. Only sizes are checked. A part that is too large,
@@ -42,19 +37,6 @@ export async function findEvidence(registry: EvidenceReader, subject: Subject): 
   const [first] = unread;
   if (first !== undefined && unread.length === found.length) throw first.error;
   return found.map((each) => (isUnread(each) ? { format: each.format, why: each.why } : each));
-}
-
-/** The manifests of both lists whose subject is the image: a registry may have got the API after the tags. */
-export async function findReferrers(
-  registry: Pick<EvidenceReader, "readManifest" | "readReferrers">,
-  { reference, digest }: Subject,
-): Promise<readonly Referrer[]> {
-  const [listed, tagged] = await Promise.all([
-    registry.readReferrers(reference, digest),
-    registry.readManifest(withTag(reference, referrersTag(digest))),
-  ]);
-  const all = [...(listed ?? []), ...((tagged && parseReferrers(tagged.bytes)) ?? [])];
-  return [...new Map(all.map((each) => [each.digest, each])).values()];
 }
 
 /** The bundles that may hold a statement of this type. */

@@ -3,7 +3,8 @@
 import { checked, fields, oneOf, text } from "../io/checks.ts";
 import { parseJson } from "../io/json.ts";
 import { isDigest } from "../oci/digest.ts";
-import { base64, type Failure, type ReadEvidence, type SimpleSigning, type Subject } from "./evidence.ts";
+import { base64, type Failure, type ReadEvidence, type SimpleSigning } from "./evidence.ts";
+import type { Subject } from "../oci/descriptor.ts";
 import { readBundle, readStatement } from "./statement.ts";
 
 export interface Identity {

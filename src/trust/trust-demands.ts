@@ -8,7 +8,8 @@ import type { ImageReference } from "../oci/reference.ts";
 import type { FindTrust } from "../lock/store/index-trust.ts";
 import type { TrustOptions } from "./find-trust.ts";
 import type { TrustPolicy } from "./policy/policy.ts";
-import { namesSigner, type TrustDemands } from "./asks-trust.ts";
+import { namesSigner } from "./asks-trust.ts";
+import type { TrustDemands } from "../oci/trust-flags.ts";
 import type { TrustedSigner } from "./trusted-signers.ts";
 import type { World } from "../io/world.ts";
 

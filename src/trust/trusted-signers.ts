@@ -1,5 +1,6 @@
 /** The signers whom we trust: the holder of a key, or an identity that a certificate authority has confirmed. */
 
+import type { SignerNames } from "../oci/trust-flags.ts";
 import { ImgmatchError, usageError } from "../errors.ts";
 import { readTextFile } from "../io/files.ts";
 import { matchesGlob } from "../io/glob.ts";
@@ -46,16 +47,6 @@ export function isNamed(name: string, wanted: WantedName): boolean {
 function shown(wanted: WantedName): string {
   if (typeof wanted === "string") return wanted;
   return "glob" in wanted ? wanted.glob : `/${wanted.source}/`;
-}
-
-/** The flags that name trusted signers. */
-export interface SignerNames {
-  /** Public keys: files, or `env://NAME`. */
-  readonly key?: readonly string[];
-  readonly identity?: string;
-  readonly issuer?: string;
-  /** Path of a `trusted_root.json`; without it the public sigstore's. */
-  readonly trustedRoot?: string;
 }
 
 /** The signature of one is enough. Throws `USAGE` for half an identity, `FILE_NOT_FOUND`, `KEY_INVALID`. */

@@ -1,14 +1,8 @@
 /** Verifies, by evidence from a registry, that a trusted signer has signed exactly this digest. */
 
 import { InternalError } from "../errors.ts";
-import {
-  type Evidence,
-  type Failure,
-  type ReadEvidence,
-  signPredicate,
-  type Subject,
-  unproven,
-} from "./evidence.ts";
+import { type Evidence, type Failure, type ReadEvidence, signPredicate, unproven } from "./evidence.ts";
+import type { Subject } from "../oci/descriptor.ts";
 import { bundleProof, damaged, type Judge, type Proof, simpleProof } from "./proof.ts";
 import { isSignedBy, parsePublicKey } from "./public-key.ts";
 import { describeTrusted, type TrustedKey, type TrustedSigner } from "./trusted-signers.ts";

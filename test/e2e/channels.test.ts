@@ -5,7 +5,7 @@ import { capture } from "../../demo/process.ts";
 import type { Digest } from "../../src/oci/digest.ts";
 import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
 import { createRegistryClient } from "../../src/oci/registry/create-client.ts";
-import { findReferrers } from "../../src/trust/find-evidence.ts";
+import { findReferrers } from "../../src/oci/registry/find-referrers.ts";
 import { needs } from "../support/needs.ts";
 import { type RunningContainerd, startContainerd } from "./support/containerd.ts";
 import { containerds, whyNoDaemon } from "./support/program-version.ts";

@@ -16,7 +16,7 @@ import {
   signPredicate,
   simpleSigningType,
 } from "../../src/trust/evidence.ts";
-import type { EvidenceReader } from "../../src/trust/evidence-reader.ts";
+import type { EvidenceReader } from "../../src/oci/registry/client.ts";
 import { findEvidence } from "../../src/trust/find-evidence.ts";
 import { signWithKey } from "../../src/trust/sign/make-signer.ts";
 import type { TrustedIdentity, TrustedKey } from "../../src/trust/trusted-signers.ts";

@@ -1,20 +1,14 @@
 /** Attests how pushed images were built: the engine attests while it pushes, or imgmatch attests afterwards. */
 
+import type { FleetSigner, Sealing } from "./seal.ts";
 import { ImgmatchError, InternalError, type Problem, throwProblems } from "../../errors.ts";
 import { firstOf } from "../../io/table.ts";
 import type { LockedAttestation } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { formatImageReference, type ImageReference } from "../../oci/reference.ts";
-import type { AttachmentRegistry } from "../../trust/attach.ts";
-import type { EvidenceReader } from "../../trust/evidence-reader.ts";
-import { findProvenance } from "../../trust/provenance/find-provenance.ts";
-import {
-  attachProvenance,
-  type BuildOrigin,
-  type BuildRecord,
-  isCommit,
-} from "../../trust/provenance/write-provenance.ts";
-import type { StatementSigner } from "../../trust/sign/signer.ts";
+import type { AttachmentRegistry } from "../../oci/registry/attach.ts";
+import type { EvidenceReader } from "../../oci/registry/client.ts";
+import { type BuildOrigin, type BuildRecord, isCommit } from "../../oci/build-record.ts";
 import type { BuildSummary } from "../engines/built-cell.ts";
 import type { Engine } from "../engines/engine.ts";
 import type { BuildWatch } from "../../oci/engine/built-image.ts";
@@ -40,7 +34,8 @@ export interface AttesterOptions extends Pick<Engine, "attests"> {
   readonly builder: string;
   readonly origin: BuildOrigin;
   /** Signs the statements of imgmatch; null: they are attached without a signature. */
-  readonly signer: StatementSigner | null;
+  readonly signer: Pick<FleetSigner, "signStatement"> | null;
+  readonly sealing: Pick<Sealing, "attachProvenance" | "findProvenance">;
 }
 
 /** null where the matrix asks for no attestation. */
@@ -48,7 +43,7 @@ export function imageAttester({ matrix, cells }: Plan, options: AttesterOptions)
   const { attest } = matrix;
   if (attest === null) return null;
   const byId = new Map(cells.map((planned) => [planned.cell.id, planned]));
-  const { registry, attests, signer, origin } = options;
+  const { registry, attests, signer, sealing, origin } = options;
   const { revision } = origin;
   const locked: LockedAttestation = {
     matrix: matrix.digest,
@@ -57,10 +52,10 @@ export function imageAttester({ matrix, cells }: Plan, options: AttesterOptions)
   return async (build, { signal, onLog }) => {
     const planned = byId.get(build.cell);
     if (planned === undefined) throw new InternalError(`${build.cell} is not in the plan`);
-    if (attests) await requireAttested(build, planned, attest.value, registry);
+    if (attests) await requireAttested(build, planned, attest.value, options);
     else {
       const record = recordOf(build, planned, matrix, options);
-      const digest = await attachProvenance(record, registry, { signer, signal });
+      const digest = await sealing.attachProvenance(record, registry, { signer, signal });
       onLog(`attached provenance ${digest}${signer === null ? "" : ", signed"}`);
     }
     return locked;
@@ -72,9 +67,9 @@ async function requireAttested(
   { reference, digest }: PushedBuild,
   { cell: { platform } }: PlannedCell,
   { provenance, sbom }: Attestations,
-  registry: EvidenceReader,
+  { registry, sealing }: AttesterOptions,
 ): Promise<void> {
-  const findings = await findProvenance(registry, { reference, digest }, platform);
+  const findings = await sealing.findProvenance(registry, { reference, digest }, platform);
   const lacks = [
     ...(provenance !== null && !findings?.found.some(({ held }) => held === "index") ? ["provenance"] : []),
     ...(sbom !== null && !findings?.attested.some(isSbom) ? ["an SBOM"] : []),

@@ -1,7 +1,7 @@
 /** Reads the machine and the sources of a build from git and the CI's variables, for its provenance. */
 
 import { askGit, shortHead } from "../../io/git.ts";
-import type { BuildOrigin } from "../../trust/provenance/write-provenance.ts";
+import type { BuildOrigin } from "../../oci/build-record.ts";
 import { isWritten } from "../dockerfile/dockerfiles.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;

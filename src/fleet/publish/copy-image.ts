@@ -18,8 +18,8 @@ import type { RegistryClient } from "../../oci/registry/client.ts";
 import type { Manifest, ManifestDescriptor } from "../../oci/descriptor.ts";
 import type { FullRegistryClient } from "../../oci/registry/create-client.ts";
 import { tryAgain } from "../../oci/registry/try-again.ts";
-import { attachManifest } from "../../trust/attach.ts";
-import { findReferrers } from "../../trust/find-evidence.ts";
+import { attachManifest } from "../../oci/registry/attach.ts";
+import { findReferrers } from "../../oci/registry/find-referrers.ts";
 import { type Pace, writeTag } from "./write-tag.ts";
 
 export interface CopyImageOptions extends Pace {

@@ -13,7 +13,7 @@ import {
   withTag,
 } from "../../oci/reference.ts";
 import type { ManifestDescriptor } from "../../oci/descriptor.ts";
-import { attach } from "../../trust/attach.ts";
+import { attach } from "../../oci/registry/attach.ts";
 import { bringImages } from "./copy-image.ts";
 import { describeImages } from "./describe-images.ts";
 import { plainImages } from "../../resolve/shown-images.ts";

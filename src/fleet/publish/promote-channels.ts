@@ -25,7 +25,7 @@ import type { Named } from "../cells/tag.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import type { ChannelEvent } from "./publication.ts";
 import { moveChannel } from "./move-channel.ts";
-import type { FleetSigner } from "./sign-fleet.ts";
+import type { FleetSigner } from "./seal.ts";
 
 export interface ChannelChoice {
   /** The matrix that has the channels. Default: `matrix.yaml`. */

@@ -9,7 +9,7 @@ import { readLockIfPresent } from "../../lock/store/lock-file.ts";
 import { updateLock } from "../../lock/store/update-lock.ts";
 import type { Plan } from "../plan/planned-cell.ts";
 import { formatImageReference } from "../../oci/reference.ts";
-import type { SignedImages } from "../../trust/sign/sign-images.ts";
+import type { SignedImages } from "../../oci/trust-flags.ts";
 import type { LockedChannel } from "../../lock/lock.ts";
 import type { PublishedIndex } from "./publish-index.ts";
 import {
@@ -18,7 +18,7 @@ import {
   publishPlanIndex,
   sameArguments,
 } from "./publish-plan-index.ts";
-import type { FleetSigner } from "./sign-fleet.ts";
+import type { FleetSigner } from "./seal.ts";
 
 export interface SignaturesEvent extends SignedImages {
   readonly schemaVersion: 1;

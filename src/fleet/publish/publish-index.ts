@@ -1,5 +1,6 @@
 /** Writes a version's index, in a registry that has no conditional write and may have other publishers of the same version. */
 
+import type { Vouching } from "./seal.ts";
 import { ImgmatchError, InternalError, type Problem, throwProblems } from "../../errors.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { formatImageReference, type ImageReference } from "../../oci/reference.ts";
@@ -28,16 +29,6 @@ export interface IndexRequest extends DescribeRequest, Pace {
   readonly show?: typeof shownImages;
   /** Longest manifest, in bytes: for tests. */
   readonly maxBytes?: number | undefined;
-}
-
-export interface Vouching {
-  /**
-   * Signs these digests: the images and, last, the index, which the registry has by digest and no tag names yet. So a signed index never
-   * has its tag before its signature. May be called again.
-   */
-  readonly vouch: (digests: readonly Digest[]) => Promise<void>;
-  /** Throws if no accepted signer has signed the index, and the index has images of other publishers: ours must not vouch for them. */
-  readonly requireVouched: (index: Digest) => Promise<void>;
 }
 
 export interface PublishedIndex {

@@ -26,7 +26,7 @@ import type { BuildWatch } from "../../oci/engine/built-image.ts";
 import type { BuildJob } from "../engines/jobs.ts";
 import type { AttestImage } from "../publish/attest-image.ts";
 import { findPublished, publishImage } from "../publish/publish-image.ts";
-import type { FleetSigner } from "../publish/sign-fleet.ts";
+import type { FleetSigner } from "../publish/seal.ts";
 import type { Pace } from "../publish/write-tag.ts";
 
 /** The means of a push. */

@@ -46,9 +46,9 @@ import { publishedOnLocal } from "../plan/local-bases.ts";
 import { countActions, type PlanJson } from "../plan/plan-json.ts";
 import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
 import { imageAttester, requireAttestable, unattestedImages } from "../publish/attest-image.ts";
-import type { SignerChoice } from "../publish/open-signer.ts";
+import type { SignerChoice } from "../../oci/trust-flags.ts";
 import type { Publication, PublicationEvent } from "../publish/publication.ts";
-import type { FleetSigner } from "../publish/sign-fleet.ts";
+import type { FleetSigner, Sealing } from "../publish/seal.ts";
 import { readOrigin } from "../publish/build-origin.ts";
 import { buildJobs, type BuildJobsOptions } from "./build-cells.ts";
 
@@ -81,6 +81,9 @@ export interface BuildAnswer extends BuildSummary, Publication {
   readonly schemaVersion: 1;
 }
 
+/** What a build is handed: what opens images, what signs and attests. */
+export interface BuildPorts extends Examining, Sealing {}
+
 export interface RunPlanOptions {
   readonly engine: EngineChoice;
   readonly access: RegistryAccess;
@@ -104,7 +107,7 @@ export async function runPlan(
   plan: Plan,
   fleet: Fleet,
   options: RunPlanOptions,
-  world: World<FleetBuildEvent> & Examining,
+  world: World<FleetBuildEvent> & BuildPorts,
 ): Promise<BuildSummary> {
   const counts = countActions(plan);
   world.onEvent({ type: "plan", counts });
@@ -139,7 +142,7 @@ function isStrict({ code }: Problem): boolean {
 async function keptFindings(
   plan: Plan,
   { engine: choice, access }: RunPlanOptions,
-  world: World<FleetBuildEvent> & Examining,
+  world: World<FleetBuildEvent> & BuildPorts,
   onEffect: OnEffect,
 ): Promise<readonly Problem[]> {
   const kept = plan.cells.filter(({ action }) => action === "keep").filter(isBuilt);
@@ -159,7 +162,7 @@ async function buildMissing(
   plan: Plan,
   fleet: Fleet,
   { engine: choice, registry, concurrency = buildsAtOnce(), push, signing, ...options }: RunPlanOptions,
-  { env, signal, onEvent, openAuditor }: World<FleetBuildEvent> & Examining,
+  { env, signal, onEvent, ...ports }: World<FleetBuildEvent> & BuildPorts,
   onEffect: OnEffect,
 ): Promise<BuildSummary> {
   const engine = await engineFor(choice, { env });
@@ -170,13 +173,13 @@ async function buildMissing(
   const epoch = sourceDateEpoch(env);
   const attester = async () =>
     imageAttester(plan, {
-      ...{ registry, attests: engine.attests, builder: described, signer: signing?.signer ?? null },
+      ...{ registry, attests: engine.attests, builder: described, signer: signing, sealing: ports },
       origin: { program: version, ...(await readOrigin(fleet.root, env)), revision },
     });
   const attest = push && plan.matrix.attest !== null ? await attester() : null;
   const declared = declaredImages(plan);
   const examiner = async () =>
-    imageExaminer(await openAuditor({ registry, holder: holderOf(engine), declared, env }), {
+    imageExaminer(await ports.openAuditor({ registry, holder: holderOf(engine), declared, env }), {
       declared,
       onEffect,
     });

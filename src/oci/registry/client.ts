@@ -68,3 +68,6 @@ export interface BlobCopier {
     blob: { readonly digest: Digest; readonly size: number },
   ): Promise<"there" | "mounted" | "sent">;
 }
+
+/** Reads what is attached to an image. */
+export type EvidenceReader = Pick<RegistryClient, "readManifest" | "streamBlob"> & ReferrersReader;

@@ -1,26 +1,11 @@
 /** Compares the claims of a lock about an image with those of its provenance. */
 
+import type { ClaimComparison, ClaimDifference } from "../../oci/verified-provenance.ts";
 import type { Lock, LockedBase, LockedImage } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { canonical } from "../../io/canonical-json.ts";
 import { parseImageReference } from "../../oci/reference.ts";
 import { type AttestedBase, type AttestedBuild, fullRepository } from "./attested-build.ts";
-
-/** Two values of one claim. */
-export interface ClaimDifference {
-  /** `subject`, `inputs`, `base debian:12`, `fleet`, `matrix`, `cell`, `axes`, `platform`, `revision`, `engine`. */
-  readonly claim: string;
-  /** null: the lock names no such base. */
-  readonly locked: string | null;
-  /** null: the provenance names no such base. */
-  readonly attested: string | null;
-}
-
-export interface ClaimComparison {
-  readonly differences: readonly ClaimDifference[];
-  /** Claims of the lock on which the provenance is silent. */
-  readonly unstated: readonly string[];
-}
 
 export interface LockedClaims {
   readonly lock: Pick<Lock, "name">;

@@ -9,16 +9,12 @@ import { isIndexType } from "../../oci/media-types.ts";
 import { withDigest } from "../../oci/reference.ts";
 import { selectPlatformManifest } from "../../oci/registry/platform-image.ts";
 import type { Manifest } from "../../oci/descriptor.ts";
-import type { Evidence, Subject } from "../evidence.ts";
-import {
-  type EvidenceReader,
-  isUnread,
-  layersOf,
-  type NamedPart,
-  type PartReader,
-  partReader,
-} from "../evidence-reader.ts";
-import { findBundles, findReferrers, isUntold } from "../find-evidence.ts";
+import type { Evidence } from "../evidence.ts";
+import type { Subject } from "../../oci/descriptor.ts";
+import { isUnread, layersOf, type NamedPart, type PartReader, partReader } from "../evidence-reader.ts";
+import type { EvidenceReader } from "../../oci/registry/client.ts";
+import { findBundles, isUntold } from "../find-evidence.ts";
+import { findReferrers } from "../../oci/registry/find-referrers.ts";
 import { type Envelope, readBundle, readStatement, statementType } from "../statement.ts";
 import { type AttestedBuild, provenanceTypes, readProvenance } from "./attested-build.ts";
 

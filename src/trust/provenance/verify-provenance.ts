@@ -1,43 +1,30 @@
 /** Compares the lock's claims about its images with their provenance. */
 
+import type { World } from "../../io/world.ts";
+import type { SignatureDemands } from "../../oci/trust-flags.ts";
+import { trustedSignersFor } from "../trust-demands.ts";
+import type {
+  ImageProvenance,
+  ProvenanceVerification,
+  SignatureState,
+} from "../../oci/verified-provenance.ts";
 import pLimit from "p-limit";
 import { ImgmatchError, type Problem } from "../../errors.ts";
 import { placeOf } from "../../lock/image-repository.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
-import { formatImageReference, withDigest, withTag } from "../../oci/reference.ts";
+import { formatImageReference, parseImageReference, withDigest, withTag } from "../../oci/reference.ts";
 import { sortedEntries } from "../../io/collections.ts";
-import { type ClaimComparison, type ClaimDifference, compareClaims } from "./compare-claims.ts";
+import { compareClaims } from "./compare-claims.ts";
+import type { ClaimComparison, ClaimDifference } from "../../oci/verified-provenance.ts";
 import { findProvenance, type FoundProvenance, type ProvenanceFindings } from "./find-provenance.ts";
-import type { Subject } from "../evidence.ts";
+import type { Subject } from "../../oci/descriptor.ts";
 import { exitCodes } from "../../problem-codes.ts";
-import type { EvidenceReader } from "../evidence-reader.ts";
+import type { EvidenceReader } from "../../oci/registry/client.ts";
 import { findEvidence } from "../find-evidence.ts";
 import { describeTrusted, type TrustedSigner } from "../trusted-signers.ts";
 import { verifyEvidence, type VerifyEvidenceOptions } from "../verify-evidence.ts";
 import { type AttestedBuild, provenanceTypes } from "./attested-build.ts";
-
-/** The provenance of one image. */
-export interface ImageProvenance extends ClaimComparison {
-  readonly cell: string;
-  readonly reference: string;
-  readonly digest: Digest;
-  /** The author of the compared statement; null if no statement counts. */
-  readonly builtBy: CountedStatement["build"]["builtBy"] | null;
-  /** URI of the builder, as the statement has it. */
-  readonly builder: string | null;
-  readonly signature: CountedStatement["signature"] | null;
-  /** `PROVENANCE_MISSING`, `PROVENANCE_MISMATCH`, or the fault of a signature; empty if lock and provenance agree. */
-  readonly problems: readonly Problem[];
-}
-
-export interface ProvenanceVerification {
-  readonly repository: string;
-  /** Signatures were verified. */
-  readonly signed: boolean;
-  /** By cell, without images that were never pushed. */
-  readonly images: readonly ImageProvenance[];
-}
 
 /**
  * One statement that counts and agrees in every claim is enough: two builds of the same inputs may give the same image. Throws `REGISTRY_…`, `KEY_INVALID`, `TRUSTED_ROOT_INVALID`.
@@ -51,6 +38,17 @@ export async function verifyProvenance(lock: Lock, options: CountOptions): Promi
     signed: (options.demands ?? []).length > 0,
     images: await Promise.all(images),
   };
+}
+
+/** The same under the demands of flags and policies. */
+export async function verifyProvenanceFor(
+  lock: Lock,
+  registry: EvidenceReader,
+  flags: SignatureDemands,
+  world: World,
+): Promise<ProvenanceVerification> {
+  const demands = await trustedSignersFor(parseImageReference(lock.repository), flags, world);
+  return verifyProvenance(lock, { registry, demands });
 }
 
 async function verifyImage(
@@ -126,8 +124,7 @@ interface CountOptions extends Pick<VerifyEvidenceOptions, "publicRoot"> {
 
 export interface CountedStatement {
   readonly build: AttestedBuild & { readonly builtBy: "imgmatch" | "buildkit" };
-  /** `signed`: no signer was asked for, and none was checked. */
-  readonly signature: "unsigned" | "signed" | "verified";
+  readonly signature: SignatureState;
 }
 
 /** `failures` are the reasons against the others. Throws as the verification of signatures does. A bad signature is a failure and no error. */

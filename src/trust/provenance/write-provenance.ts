@@ -1,11 +1,13 @@
 /** Writes SLSA provenance v1 for engines that write none, and attaches it to the image. */
 
+import { type BuildOrigin, type BuildRecord, isCommit } from "../../oci/build-record.ts";
 import type { LockedBase, LockedInputs } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { parseImageReference } from "../../oci/reference.ts";
 import type { TryOptions } from "../../oci/registry/try-again.ts";
 import { sortedEntries } from "../../io/collections.ts";
-import { type Artifact, attach, type AttachmentRegistry, bundleArtifact } from "../attach.ts";
+import { bundleArtifact } from "../attach.ts";
+import { type Artifact, attach, type AttachmentRegistry } from "../../oci/registry/attach.ts";
 import type { StatementSigner } from "../sign/signer.ts";
 import { statementType, statementVersion } from "../statement.ts";
 import {
@@ -95,11 +97,6 @@ function sourceOf({ revision, remote, modified }: BuildOrigin) {
   ];
 }
 
-/** SHA-1 or SHA-256, as git writes it. */
-export function isCommit(revision: string): boolean {
-  return /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(revision);
-}
-
 function hexOf(digest: string): string {
   return digest.slice("sha256:".length);
 }
@@ -128,38 +125,4 @@ function plain(statement: ReturnType<typeof writeProvenance>): Artifact {
     content: Buffer.from(JSON.stringify(statement)),
     annotations: { "in-toto.io/predicate-type": statement.predicateType },
   };
-}
-
-/** A finished build, for its provenance. null is unknown, and left out of the statement. */
-export interface BuildRecord {
-  /** The image's place in the registry. */
-  readonly repository: string;
-  readonly digest: Digest;
-  readonly fleet: { readonly name: string; readonly version: string; readonly matrix: Digest };
-  readonly cell: string;
-  readonly axes: Readonly<Record<string, string>>;
-  readonly platform: string;
-  readonly inputDigest: Digest;
-  readonly inputs: LockedInputs | null;
-  readonly bases: readonly LockedBase[];
-  /** The engine, as the lock has it: `docker 28.2.2`. */
-  readonly engine: string;
-  readonly origin: BuildOrigin;
-  readonly started: Date;
-  readonly finished: Date;
-}
-
-/** The machine and the sources of a build, as the building machine states them. */
-export interface BuildOrigin {
-  /** Version of imgmatch. */
-  readonly program: string | null;
-  /** Commit of the sources; empty where there is none. */
-  readonly revision: string;
-  /** Files differ from that commit; null is unknown. */
-  readonly modified: boolean | null;
-  /** URL of the sources' repository, without credentials. */
-  readonly remote: string | null;
-  /** URI of the builder and of this run, as a CI names them. */
-  readonly builder: string | null;
-  readonly invocation: string | null;
 }

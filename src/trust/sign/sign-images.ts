@@ -1,25 +1,20 @@
 /** Signs the images in a registry that this signer has not signed yet, in cosign's formats. */
 
+import { type SignatureFormat, signatureFormats, type SignedImages } from "../../oci/trust-flags.ts";
 import pLimit from "p-limit";
 import { ImgmatchError } from "../../errors.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { formatRepository, type ImageReference } from "../../oci/reference.ts";
 import { type TryOptions, waitFor } from "../../oci/registry/try-again.ts";
-import { attach, attachSimpleSigning, type AttachmentRegistry, bundleArtifact } from "../attach.ts";
-import { type Evidence, signPredicate, type Subject } from "../evidence.ts";
-import type { EvidenceReader } from "../evidence-reader.ts";
+import { attachSimpleSigning, bundleArtifact } from "../attach.ts";
+import { attach, type AttachmentRegistry } from "../../oci/registry/attach.ts";
+import { type Evidence, signPredicate } from "../evidence.ts";
+import type { Subject } from "../../oci/descriptor.ts";
+import type { EvidenceReader } from "../../oci/registry/client.ts";
 import { findEvidence } from "../find-evidence.ts";
 import { statementVersion } from "../statement.ts";
 import { verifyEvidence } from "../verify-evidence.ts";
 import type { Signer } from "./signer.ts";
-
-const signatureFormats = {
-  bundle: ["bundle"],
-  tag: ["simple-signing"],
-  both: ["bundle", "simple-signing"],
-} as const;
-
-export type SignatureFormat = keyof typeof signatureFormats;
 
 export interface SignOptions extends TryOptions {
   readonly registry: EvidenceReader & AttachmentRegistry;
@@ -27,12 +22,6 @@ export interface SignOptions extends TryOptions {
   readonly format: SignatureFormat;
   /** Longest time from the read to the write of another signer, in milliseconds. Default: 2,000. */
   readonly settleMs?: number;
-}
-
-export interface SignedImages {
-  readonly signed: readonly Digest[];
-  /** This signer has signed them before: nothing was written. */
-  readonly kept: readonly Digest[];
 }
 
 /**

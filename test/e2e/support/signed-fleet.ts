@@ -8,7 +8,8 @@ import { publishIndex } from "../../../src/fleet/publish/publish-index.ts";
 import { createRegistryClient } from "../../../src/oci/registry/create-client.ts";
 import { signWithKey } from "../../../src/trust/sign/make-signer.ts";
 import type { Signer } from "../../../src/trust/sign/signer.ts";
-import { type SignatureFormat, signImages } from "../../../src/trust/sign/sign-images.ts";
+import { signImages } from "../../../src/trust/sign/sign-images.ts";
+import type { SignatureFormat } from "../../../src/oci/trust-flags.ts";
 import { image } from "../../resolve/support/locks.ts";
 
 export const registry = createRegistryClient();

@@ -15,6 +15,7 @@ import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
 import { cellSources } from "../../support/cell-sources.ts";
 import { planCells } from "../../../src/fleet/plan/plan-cells.ts";
 import { verifyProvenance } from "../../../src/trust/provenance/verify-provenance.ts";
+import { ports } from "../../../src/ports.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "./support/memory-registry.ts";
 import { image, lockOf } from "../../resolve/support/locks.ts";
 import { makeFolder } from "../../support/folders.ts";
@@ -71,7 +72,7 @@ describe("the attester of a build", () => {
   const watch = { signal: new AbortController().signal, onLog: () => {} };
   const attest = (wanted: string, attests: boolean, { registry, build: done }: ReturnType<typeof build>) =>
     imageAttester(planOf(wanted), {
-      ...{ registry, attests, builder: "docker 28", signer: null },
+      ...{ registry, attests, builder: "docker 28", signer: null, sealing: ports },
       origin: {
         program: null,
         modified: null,

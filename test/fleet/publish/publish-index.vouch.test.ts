@@ -3,7 +3,8 @@
 import { describe, expect, it } from "vitest";
 import type { Digest } from "../../../src/oci/digest.ts";
 import { parseImageReference, withDigest } from "../../../src/oci/reference.ts";
-import { type IndexRequest, publishIndex, type Vouching } from "../../../src/fleet/publish/publish-index.ts";
+import { type IndexRequest, publishIndex } from "../../../src/fleet/publish/publish-index.ts";
+import type { Vouching } from "../../../src/fleet/publish/seal.ts";
 import { image } from "../../resolve/support/locks.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "./support/memory-registry.ts";
 

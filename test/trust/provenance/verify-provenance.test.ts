@@ -5,11 +5,8 @@ import type { Lock, LockedImage } from "../../../src/lock/lock.ts";
 import type { Digest } from "../../../src/oci/digest.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
-import {
-  attachProvenance,
-  type BuildRecord,
-  writeProvenance,
-} from "../../../src/trust/provenance/write-provenance.ts";
+import { attachProvenance, writeProvenance } from "../../../src/trust/provenance/write-provenance.ts";
+import type { BuildRecord } from "../../../src/oci/build-record.ts";
 import { imagePurl, readImagePurl } from "../../../src/trust/provenance/attested-build.ts";
 import { verifyProvenance } from "../../../src/trust/provenance/verify-provenance.ts";
 import { signWithKey } from "../../../src/trust/sign/make-signer.ts";
@@ -234,7 +231,7 @@ describe("each claim of the lock", () => {
   it("cannot be compared with what is no provenance of imgmatch or BuildKit", async () => {
     const { registry, digest, lock } = pushed();
     const subject = { reference: parseImageReference(lock.repository), digest };
-    const { attach } = await import("../../../src/trust/attach.ts");
+    const { attach } = await import("../../../src/oci/registry/attach.ts");
     const statements = [
       "{}",
       "not JSON",

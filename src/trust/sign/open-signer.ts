@@ -1,37 +1,20 @@
 /** The flags about signing, as the library takes them. */
 
+import type { SignerChoice } from "../../oci/trust-flags.ts";
 import { usageError } from "../../errors.ts";
-import type { FleetSigner } from "./sign-fleet.ts";
 import { readTextFile } from "../../io/files.ts";
 import { parseImageReference } from "../../oci/reference.ts";
 import type { FullRegistryClient } from "../../oci/registry/create-client.ts";
-import type { Signer } from "../../trust/sign/signer.ts";
-import type { SignatureFormat } from "../../trust/sign/sign-images.ts";
+import type { Signer } from "./signer.ts";
 import type { World } from "../../io/world.ts";
-import { trustedSignersFor } from "../../trust/trust-demands.ts";
-
-export interface SignerChoice {
-  readonly sign?: boolean;
-  /** A file, `env://NAME`, or an address that cosign understands. */
-  readonly signKey?: string;
-  readonly signFormat?: SignatureFormat;
-  /** A file with a token of OpenID Connect. */
-  readonly identityToken?: string;
-  readonly fulcioUrl?: string;
-  readonly rekorUrl?: string;
-  readonly timestampUrl?: string;
-  /** A file: `trusted_root.json`. */
-  readonly signRoot?: string;
-}
-
-type SignFleet = (repository: string, registry: FullRegistryClient) => Promise<FleetSigner>;
+import { trustedSignersFor } from "../trust-demands.ts";
 
 /** null without `--sign`. Opens the key, so that its mistakes are told before anything is built. */
-export async function openSigner(choice: SignerChoice, world: World): Promise<SignFleet | null> {
+export async function openSigner(choice: SignerChoice, world: World) {
   const signer = await signerOf(choice, world);
   if (signer === null) return null;
   const { signFormat: format = "both" } = choice;
-  return async (repository, registry) => {
+  return async (repository: string, registry: FullRegistryClient) => {
     const { fleetSigning } = await import("./sign-fleet.ts");
     const reference = parseImageReference(repository);
     const others = () => trustedSignersFor(reference, {}, world);
@@ -52,12 +35,12 @@ async function signerOf(flags: SignerChoice, { env }: World): Promise<Signer | n
     if (identityToken !== undefined || flags.fulcioUrl !== undefined)
       throw usageError("--sign-key excludes --identity-token and --fulcio-url", "leave one of them out");
     const [{ openSigningKey }, { signWithKey }] = await Promise.all([
-      import("../../trust/sign/signing-key.ts"),
-      import("../../trust/sign/make-signer.ts"),
+      import("./signing-key.ts"),
+      import("./make-signer.ts"),
     ]);
     return signWithKey(await openSigningKey(signKey, env), { rekorUrl, timestampUrl });
   }
-  const { identityTokenSource, signWithIdentity } = await import("../../trust/sign/sign-with-identity.ts");
+  const { identityTokenSource, signWithIdentity } = await import("./sign-with-identity.ts");
   const token = identityTokenSource(identityToken, env);
   if (token === null)
     throw usageError(

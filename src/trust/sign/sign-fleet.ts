@@ -2,28 +2,18 @@
 
 import type { Digest } from "../../oci/digest.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../../oci/reference.ts";
-import type { Vouching } from "./publish-index.ts";
-import type { Signer } from "../../trust/sign/signer.ts";
-import { type SignedImages, signImages, type SignOptions } from "../../trust/sign/sign-images.ts";
-import type { TrustedSigner } from "../../trust/trusted-signers.ts";
-import type { Subject } from "../../trust/evidence.ts";
+import type { Signer } from "./signer.ts";
+import type { SignedImages } from "../../oci/trust-flags.ts";
+import { signImages, type SignOptions } from "./sign-images.ts";
+import type { TrustedSigner } from "../trusted-signers.ts";
+import type { Subject } from "../../oci/descriptor.ts";
 import { ImgmatchError } from "../../errors.ts";
-import { findEvidence } from "../../trust/find-evidence.ts";
-import { verifyEvidence } from "../../trust/verify-evidence.ts";
+import { findEvidence } from "../find-evidence.ts";
+import { verifyEvidence } from "../verify-evidence.ts";
 
 export interface FleetSigningOptions extends Pick<SignOptions, "registry" | "signer" | "format" | "signal"> {
   /** The other accepted signers of an image whose tag is written already: one of each list. Called if our signer has not signed it. */
   readonly others: () => Promise<readonly (readonly TrustedSigner[])[]>;
-}
-
-/** `vouch` signs what is not signed yet, and puts back what another signer's write has dropped. */
-export interface FleetSigner extends Vouching {
-  readonly signer: Signer;
-  /** Signs what was pushed, by digest, before it has its tag. */
-  readonly sign: (pushed: Digest, place: ImageReference) => Promise<void>;
-  /** Throws with exit code 6 if no accepted signer has signed the image that has the tag already. */
-  readonly requireSigned: (image: ImageReference, digest: Digest) => Promise<void>;
-  readonly done: () => SignedImages;
 }
 
 const orPolicy = "a trust policy may name who else signs";
@@ -34,7 +24,7 @@ const ofIndex = `find out who published it; publish all images from one lock wit
 export function fleetSigning(
   reference: ImageReference,
   { registry, signer, format, signal, others }: FleetSigningOptions,
-): FleetSigner {
+) {
   const [signed, kept, vouched] = [new Set<Digest>(), new Set<Digest>(), new Set<Digest>()];
   async function sign(
     place: ImageReference,
@@ -62,19 +52,20 @@ export function fleetSigning(
     if (last !== null) throw new ImgmatchError({ ...last.problems[0], fix }, { cause: last });
   }
   return {
-    signer,
+    signStatement: (statement: object) => signer.signStatement(statement),
     // Without a wait for each: what another signer drops meanwhile is put back when all are vouched for.
-    sign: (pushed, place) => sign({ ...place, tag: null, digest: null }, [pushed], { settleMs: 0 }),
-    requireSigned: (image, digest) => requireSigned(image, digest, ofImage),
-    requireVouched: (index) => requireSigned(reference, index, ofIndex),
-    async vouch(digests) {
+    sign: async (pushed: Digest, place: ImageReference): Promise<void> =>
+      sign({ ...place, tag: null, digest: null }, [pushed], { settleMs: 0 }),
+    requireSigned: (image: ImageReference, digest: Digest) => requireSigned(image, digest, ofImage),
+    requireVouched: (index: Digest) => requireSigned(reference, index, ofIndex),
+    async vouch(digests: readonly Digest[]): Promise<void> {
       // A signer that cannot know its own signatures again would sign twice.
       const isBlind = (await signer.asTrusted()) === null;
       const unsigned = digests.filter((digest) => !vouched.has(digest) && !(isBlind && signed.has(digest)));
       await sign(reference, unsigned, signal === undefined ? {} : { signal });
       for (const digest of unsigned) vouched.add(digest);
     },
-    done: () => ({ signed: [...signed], kept: [...kept] }),
+    done: (): SignedImages => ({ signed: [...signed], kept: [...kept] }),
   };
 }
 

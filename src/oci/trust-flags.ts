@@ -1,0 +1,53 @@
+/** The flags about signatures: whose are demanded, and who signs. */
+
+import type { Digest } from "./digest.ts";
+
+/** The flags that name trusted signers. */
+export interface SignerNames {
+  /** Public keys: files, or `env://NAME`. */
+  readonly key?: readonly string[];
+  readonly identity?: string;
+  readonly issuer?: string;
+  /** Path of a `trusted_root.json`; without it the public sigstore's. */
+  readonly trustedRoot?: string;
+}
+
+export interface TrustDemands extends SignerNames {
+  /** The file of a policy. */
+  readonly trust?: string;
+  /** false: `--no-downgrade`. */
+  readonly downgrade?: boolean;
+  readonly cache?: string;
+}
+
+/** For commands that start nothing: they do not remember indexes. */
+export type SignatureDemands = Omit<TrustDemands, "downgrade" | "cache">;
+
+/** The forms of a signature under each flag. */
+export const signatureFormats = {
+  bundle: ["bundle"],
+  tag: ["simple-signing"],
+  both: ["bundle", "simple-signing"],
+} as const;
+
+export type SignatureFormat = keyof typeof signatureFormats;
+
+export interface SignerChoice {
+  readonly sign?: boolean;
+  /** A file, `env://NAME`, or an address that cosign understands. */
+  readonly signKey?: string;
+  readonly signFormat?: SignatureFormat;
+  /** A file with a token of OpenID Connect. */
+  readonly identityToken?: string;
+  readonly fulcioUrl?: string;
+  readonly rekorUrl?: string;
+  readonly timestampUrl?: string;
+  /** A file: `trusted_root.json`. */
+  readonly signRoot?: string;
+}
+
+export interface SignedImages {
+  readonly signed: readonly Digest[];
+  /** This signer has signed them before: nothing was written. */
+  readonly kept: readonly Digest[];
+}
