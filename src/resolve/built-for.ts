@@ -10,7 +10,6 @@ import type { LockedImage } from "../lock/lock.ts";
 import { neededRequirement, unusedFeatures } from "../lock/needed-requirement.ts";
 import { compareText, remember } from "../io/collections.ts";
 import { normalizePlatform } from "../lock/lock.ts";
-import { rule } from "./rules/rule.ts";
 import type { CpuShare } from "./verdict.ts";
 
 type Built = Pick<LockedImage, "platform" | "requires" | "measured">;
@@ -21,13 +20,6 @@ export interface BuiltFor {
   readonly features: readonly string[];
   readonly share: CpuShare;
 }
-
-export const builtForRule = rule({
-  image: (image): Built => image,
-  imageKey: ({ platform, requires, measured }) => [platform, requires.cpu, measured],
-  asks: ["features"],
-  answer: (image, { features }) => builtFor(image, features ?? new Set()),
-});
 
 const known = new WeakMap<Built, readonly BuiltFor[]>();
 

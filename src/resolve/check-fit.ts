@@ -7,7 +7,7 @@ import { sidesOf, vendorsOf } from "../lock/requirement.ts";
 import { type GpuVendor, gpuVendors } from "../hardware/gpu-vendors.ts";
 import { InternalError } from "../errors.ts";
 import { printable } from "../printable.ts";
-import { builtForRule } from "./built-for.ts";
+import { builtForRule } from "./rules/cpu-share.ts";
 import { type HostView, viewHost } from "./host-view.ts";
 import { withCures } from "./misfit.ts";
 import { compareKeys, type SortKey } from "./order-steps.ts";
