@@ -24,6 +24,7 @@ import { describeRequirement } from "../resolve/describe-measured.ts";
 import { checkPlatform } from "../resolve/rules/platform.ts";
 import { asksTrust, type SignatureDemands } from "../trust/asks-trust.ts";
 import { signatureTrustFor } from "../trust/trust-demands.ts";
+import { refuseUnsignedPath } from "./refuse-unsigned-path.ts";
 
 /** A subject for one platform, with its needs. */
 export interface KnownSubject {
@@ -65,8 +66,10 @@ export async function knownSubject(
   request: SubjectRequest,
 ): Promise<KnownSubject | KnownFleet> {
   const { registry, lock, demands, first, world } = request;
-  if (pathOfSubject(subject, world.cwd) !== null)
+  if (pathOfSubject(subject, world.cwd) !== null) {
+    await refuseUnsignedPath(subject, demands, world);
     return ofOpened(await open(subject, platform, request), subject, platform, lock);
+  }
   const image = await findImage(subject, { env: world.env, registry, platform, first });
   if (image.source === "index") {
     const trust = await signatureTrustFor(demands, world);
