@@ -102,7 +102,7 @@ async function buildIn(
   const { replaceBase } = options;
   const { plan: built } = await recallBuilt(fleet, { only, lockFile, replaceBase, published: true });
   if (index) {
-    const means = { registry: await connect(), replace, signal: world.signal };
+    const means = { registry: await connect(), replace, isPart: only.length > 0, signal: world.signal };
     return { ...answer, ...(await publishPlan(built, lockFile, means, signing, world)) };
   }
   const kept = built.cells.filter(({ action }) => action === "keep");
