@@ -49,7 +49,7 @@ export const build: Define = (command, run) =>
       )
       .option(
         "--replace-index",
-        "With --push: build also what the version's index has with another image; with --index: replace the index",
+        "With --push: build also what the version's index has with another image; with --index: write over what the index says of these cells, or of all without --only",
       ),
     withFleet,
     withProgress,

@@ -16,8 +16,9 @@ import { missOf, printEach, worstOf } from "./resolve.ts";
 
 const helpText = `
 A subject is a path or an image. A path that exists is never looked up in a
-registry. An index that imgmatch wrote is judged by the image that this host
-takes. The lock decides where it has this very image; else the image's label
+registry, and has no signature: where one is demanded, it is refused. An index
+that imgmatch wrote is judged by the image that this host takes. The lock
+decides where it has this very image; else the image's label
 dev.imgmatch.requires; else the files say what they need. What was opened is
 kept below $XDG_CACHE_HOME/imgmatch (~/.cache/imgmatch).
 Of several subjects the best comes first. Exit code 0 only when it runs; of

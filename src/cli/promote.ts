@@ -28,7 +28,7 @@ export const promote: Define = (command, run) =>
       .option("--lock <file>", `Read this lock (default: ${lockPath}, with --channel beside the matrix)`)
       .option(
         "--replace-index",
-        "Replace an index or a channel that says something else, instead of refusing",
+        "Replace an index or a channel that says something else, and name what it loses",
       )
       .optionsGroup("Channels:")
       .option("--channel <name>", "Move this channel of the matrix; * stands for any characters", ...many)

@@ -24,7 +24,10 @@ export const publish: Define = (command, run) =>
   withAll(
     withFleet(command)
       .description("Push what was built and not pushed, and write one image index for the version")
-      .option("--replace-index", "Replace an index that says something else, instead of refusing")
+      .option(
+        "--replace-index",
+        "Write over what the index says otherwise: of the cells of --only; without --only replace the index, and name what it loses",
+      )
       .option(
         "--concurrency <n>",
         "Push this many images at once (default: one for each processor, up to 16)",

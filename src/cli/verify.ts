@@ -17,7 +17,8 @@ import { signedLine } from "./report/verdict-lines.ts";
 import type { Style } from "./report/style.ts";
 
 const helpText = `
-Exit code 1 when a tag differs from the lock, 6 when the version's index does.`;
+Exit code 1 when a tag differs from the lock or an index lacks cells of it, 6
+when an index says something else than the lock.`;
 
 export const verify: Define = (command, run) =>
   withTrust(
@@ -46,10 +47,9 @@ async function verifyCommand(flags: VerifyOptions & JsonFlag, context: CommandCo
 
 /** A wrong or foreign image counts before a missing one. */
 function exitCodeOf({ conflicts, drift, channels, provenance }: VerifyAnswer): ExitCode {
-  const codes = (provenance?.images ?? []).flatMap(({ problems }) =>
-    problems.map(({ code }) => problemCodes[code]),
-  );
-  if (conflicts.length > 0 || codes.includes(exitCodes.conflict)) return exitCodes.conflict;
+  const ofImages = (provenance?.images ?? []).flatMap(({ problems }) => problems);
+  const codes = [...conflicts, ...ofImages].map(({ code }) => problemCodes[code]);
+  if (codes.includes(exitCodes.conflict)) return exitCodes.conflict;
   const isDrifted = [...drift, ...channels].some(({ healed }) => !healed);
   return isDrifted || codes.length > 0 ? exitCodes.failed : exitCodes.ok;
 }

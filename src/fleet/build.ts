@@ -111,7 +111,7 @@ async function buildIn(
   const { replaceBase } = options;
   const { plan: built } = await recallBuilt(fleet, { only, lockFile, replaceBase, published: true });
   if (index) {
-    const request = { registry, replace, signal: world.signal };
+    const request = { registry, replace, isPart: only.length > 0, signal: world.signal };
     return { ...answer, ...(await publishPlan(built, lockFile, request, signing, world)) };
   }
   const kept = built.cells.filter(({ action }) => action === "keep");

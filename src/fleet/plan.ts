@@ -28,7 +28,7 @@ export interface PlanOptions extends FleetChoice, LocalBaseChoice, Watching {
 export type ExplainedPlan = ExplainedCell & { readonly planned: PlannedCell };
 
 /**
- * Plans a fleet. A base image without a known digest, or an image that the version's index would refuse, is a problem of the answer.
+ * Plans a fleet. A base image without a known digest, or an image that the version's index would refuse or lacks, is a problem of the answer.
  * `explain` answers for one cell, and compares each of its inputs with the lock's.
  *
  * Throws `USAGE`, every mistake of the matrix at once, `TEMPLATE_…`, `CONTEXT_NOT_FOUND`, `LOCK_…`, `REGISTRY_…`, `CELL_NOT_FOUND`.
@@ -92,7 +92,7 @@ async function changedContext(
 }
 
 async function askRegistries(
-  { plan: local, findBaseDigest }: PreparedBuild,
+  { plan: local, lock, findBaseDigest }: PreparedBuild,
   registry: FullRegistryClient,
   onProblem: (problem: Problem) => void,
 ): Promise<Plan> {
@@ -103,6 +103,6 @@ async function askRegistries(
   ]);
   const found = await survey.surveyRegistries(local, { registry, findBaseDigest });
   const planned = view.withRegistryView(local, found);
-  for (const problem of await withoutTaken(planIndexConflicts(planned, registry))) onProblem(problem);
+  for (const problem of await withoutTaken(planIndexConflicts(planned, registry, lock))) onProblem(problem);
   return planned;
 }

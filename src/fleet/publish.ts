@@ -5,6 +5,7 @@ import { inWorld, type World } from "../io/world.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
 import { readLockIfPresent } from "../lock/store/lock-file.ts";
 import { registryFor, registryToWrite } from "../oci/registry/registry-access.ts";
+import { selectImages } from "./cells/select.ts";
 import { fleetAt, lockFileOf } from "./open/fleet-choice.ts";
 import { recallBuilt } from "./open/prepare-build.ts";
 import type { PlannedCell } from "./plan/planned-cell.ts";
@@ -54,8 +55,9 @@ async function publishIn(
     const registry = await registryToWrite([lock.repository], options, world);
     world.onEvent({ type: "publish" });
     const signing = signFleet && (await signFleet(lock.repository, registry));
-    const request = { registry, replace, vouching: signing ?? undefined, signal };
-    const written = await publishAdopted(lock, request);
+    const { only = [] } = options;
+    const request = { registry, replace, isPart: only.length > 0, vouching: signing ?? undefined, signal };
+    const written = await publishAdopted(selectImages(lock, only), request);
     return { ...nothingBuilt, ...tellPublication(written, signing, world) };
   }
   const { fleet, lockFile, only } = await fleetAt(options, world);
@@ -80,7 +82,8 @@ async function publishIn(
   if (hasFailed && !plan.cells.some(({ action }) => action === "keep"))
     return { ...answer, ...tellPublication(null, signing, world) };
   world.onEvent({ type: "publish" });
-  return { ...answer, ...(await publishPlan(plan, lockFile, { registry, replace, signal }, signing, world)) };
+  const request = { registry, replace, isPart: only.length > 0, signal };
+  return { ...answer, ...(await publishPlan(plan, lockFile, request, signing, world)) };
 }
 
 /** In the engine and not in the registry. */

@@ -2,7 +2,10 @@
 
 import type { Judging } from "./publish/seal.ts";
 import { withUnprinted } from "../io/unprinted.ts";
-import { inWorld, type Watching, type World } from "../io/world.ts";
+import { ImgmatchError } from "../errors.ts";
+import { readTextFile } from "../io/files.ts";
+import { inputLimits } from "../io/limits.ts";
+import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
 import { repositoriesOf } from "../lock/image-repository.ts";
 import { type Lock, lockPath } from "../lock/lock.ts";
@@ -12,6 +15,9 @@ import { registryFor } from "../oci/registry/registry-access.ts";
 import type { RegistryAccess } from "../oci/registry/registry-flags.ts";
 import type { ProvenanceVerification } from "../oci/verified-provenance.ts";
 import type { SignatureDemands } from "../oci/trust-flags.ts";
+import type { Matrix } from "./matrix/matrix.ts";
+import { parseMatrix } from "./matrix/parse-matrix.ts";
+import { matrixFileOf } from "./open/fleet-choice.ts";
 import { type Sweep, type SweepOptions, sweep } from "./publish/sweep.ts";
 import { type Verification, verifyLock } from "./publish/verify-lock.ts";
 import { type SignedLock, verifySigned } from "./publish/verify-signed.ts";
@@ -53,7 +59,8 @@ export function verifyWith(ports: Judging): VerifyFunction {
 }
 
 async function verifyIn(asked: VerifyOptions, world: World & Judging): Promise<VerifyAnswer> {
-  const lock = await readLock(asked.lock ?? lockPath);
+  const { lock: file = lockPath } = asked;
+  const lock = await readLock(file);
   const registry = await registryFor(asked, world);
   // Before any change: an image that no accepted signer has signed is not healed.
   const trust = await world.signatureTrustFor(asked, world);
@@ -62,7 +69,8 @@ async function verifyIn(asked: VerifyOptions, world: World & Judging): Promise<V
   const keep = new Set([...tags, ...Object.keys(lock.channels ?? {})]);
   // Before the verification, which then reports what is left.
   const swept = asked.sweep ? await sweepAll(lock, { registry, keep }) : null;
-  const verification = await verifyLock(lock, { registry, heal: asked.heal ?? false });
+  const matrix = isAdopted(lock) ? null : await matrixOf(lock, matrixFileOf(file), world);
+  const verification = await verifyLock(lock, { registry, matrix, heal: asked.heal ?? false });
   const provenance = asked.provenance ? await world.verifyProvenance(lock, registry, asked, world) : null;
   const answer = {
     schemaVersion: 1,
@@ -72,6 +80,22 @@ async function verifyIn(asked: VerifyOptions, world: World & Judging): Promise<V
     ...(signed && { signed }),
   } as const;
   return withUnprinted(answer, { adopted: isAdopted(lock) });
+}
+
+/** The fleet's matrix; null where none is there, as on a machine that has the lock alone, or the file is another fleet's. */
+async function matrixOf(lock: Lock, file: string, world: World): Promise<Matrix | null> {
+  try {
+    const text = await readTextFile(file, inputLimits.matrix, { missingCode: "MATRIX_NOT_FOUND" });
+    const matrix = parseMatrix(text, file);
+    return matrix.name === lock.name ? matrix : null;
+  } catch (error) {
+    if (!(error instanceof ImgmatchError)) throw error;
+    if (error.code !== "MATRIX_NOT_FOUND")
+      note(world, [
+        `${file} has mistakes, which imgmatch plan names: images of cells that the matrix has no more count as cells`,
+      ]);
+    return null;
+  }
 }
 
 async function sweepAll(lock: Lock, options: SweepOptions): Promise<Sweep> {

@@ -26,6 +26,7 @@ import { checkPlatform } from "../resolve/rules/platform.ts";
 import { asksTrust } from "../trust/asks-trust.ts";
 import type { SignatureDemands } from "../oci/trust-flags.ts";
 import { signatureTrustFor } from "../trust/trust-demands.ts";
+import { refuseUnsignedPath } from "./refuse-unsigned-path.ts";
 
 /** A subject for one platform, with its needs. */
 export interface KnownSubject {
@@ -67,8 +68,10 @@ export async function knownSubject(
   request: SubjectRequest,
 ): Promise<KnownSubject | KnownFleet> {
   const { registry, lock, demands, first, world } = request;
-  if (pathOfSubject(subject, world.cwd) !== null)
+  if (pathOfSubject(subject, world.cwd) !== null) {
+    await refuseUnsignedPath(subject, demands, world);
     return ofOpened(await open(subject, platform, request), subject, platform, lock);
+  }
   const image = await findImage(subject, { env: world.env, registry, platform, first });
   if (image.source === "index") {
     const trust = await signatureTrustFor(demands, world);

@@ -5,6 +5,7 @@ import { formatHostFacts } from "../../src/facts/format-facts.ts";
 import { makeContainer, makeEntry } from "../inspect/support/make-fatbin.ts";
 import { layoutFiles, makeImage, makeTar, savedFiles } from "../inspect/support/make-image.ts";
 import { makeZip } from "../inspect/support/make-zip.ts";
+import { createTestKey } from "../trust/support/sign.ts";
 import { startFaultServer } from "../oci/registry/support/fault-server.ts";
 import { a100, cpuHost, gpuHost } from "../resolve/support/hosts.ts";
 import { makeFolder } from "../support/folders.ts";
@@ -161,6 +162,56 @@ describe("imgmatch check of paths", () => {
     expect(await check("ubuntu", ...onGpu())).toMatchObject({ exit: 0 });
     expect(await check(`${host.replace(":", "_")}/team/app`, ...onGpu())).toMatchObject({ exit: 0 });
     expect(asked).toEqual([]);
+  });
+
+  describe("of which a signature is demanded", () => {
+    const policy = (rules: string) => `repositories:\n${rules}`;
+    const signers = "ghcr.io/team/app: { signers: [{ key: cosign.pub }] }";
+    const both = ["ghcr.io/team/app:1.0", "./ghcr.io/team/app:1.0"] as const;
+    beforeEach(() => {
+      put("ghcr.io/team/app:1.0/lib.so", codeFor(80));
+      put("cosign.pub", createTestKey().signer.pem);
+      put("dist/app.so", codeFor(80));
+      put("venv/lib.so", codeFor(80));
+    });
+    const refused = { exit: 6, out: "", err: expect.stringMatching(/^SIGNATURE_MISSING: .*\n {2}fix: /) };
+
+    it.each([
+      ["--key", "cosign.pub"],
+      ["--identity", "me@example.com", "--issuer", "https://example.com"],
+    ])("by %s", async (...flags) => {
+      for (const name of [...both, "./dist/app.so", "dist/app.so"])
+        expect(await check(name, ...onGpu(), ...flags), name).toMatchObject(refused);
+      expect(await check("./dist/app.so", "--hosts", join(folder, "gpu.json"), ...flags)).toMatchObject(
+        refused,
+      );
+      expect(await check("./dist/app.so", "dist/app.so", ...onGpu(), ...flags)).toMatchObject(refused);
+    });
+
+    it("by a policy, of a name that is a reference too", async () => {
+      put("imgmatch.trust.yaml", policy(`  ${signers}\n  quay.io/*: { unsigned: allowed }\n`));
+      put("quay.io/team/app:1.0/lib.so", codeFor(80));
+      expect(await check(both[0], ...onGpu())).toMatchObject(refused);
+      // Of a name that no rule has, the policy takes no image.
+      expect(await check("ghcr.io/team", ...onGpu())).toMatchObject(refused);
+      for (const name of [both[1], "dist/app.so", "venv", "quay.io/team/app:1.0"])
+        expect(await check(name, ...onGpu()), name).toMatchObject({ exit: 0 });
+    });
+
+    it("by a policy that a flag names, of every path", async () => {
+      put("policy.yaml", policy(`  ${signers}\n`));
+      for (const name of [...both, "venv"])
+        expect(await check(name, ...onGpu(), "--trust", "policy.yaml"), name).toMatchObject(refused);
+    });
+
+    it("by the machine's policy, which no flag weakens", async () => {
+      const machinePolicy = join(folder, put("machine.yaml", policy(`  ${signers}\n`)));
+      const ran = await runInProcess(["check", both[0], ...onGpu()], {
+        ...{ env: { HOME: folder, ...env }, cwd: folder },
+        machinePolicy,
+      });
+      expect(ran).toMatchObject(refused);
+    });
   });
 
   it.each(["./app", "./app", "/nowhere/app", "dist/app.whl", "lib/app.so.1", "app.tar", "app.tar.gz"])(

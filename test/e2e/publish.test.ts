@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { capture } from "../../demo/process.ts";
 import { neededRequirement } from "../../src/lock/needed-requirement.ts";
+import { formatLock } from "../../src/lock/format-lock.ts";
 import { createRegistryClient } from "../../src/oci/registry/create-client.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { imgmatch } from "./support/program.ts";
@@ -163,6 +164,52 @@ describe("Publishing", needs(stack.available ? null : stack.reason), () => {
     const replaced = await project.run("publish", "--replace-index", "--json");
     expect(JSON.parse(replaced.stdout)).toMatchObject({ how: "replaced", cells: 6 });
     expect(cellsOf(await index("1.0.0")).sort()).toEqual(Object.keys(project.lock().images).sort());
+  });
+
+  it("replaces with --only the chosen rows alone, and tells of an index that lost others", async () => {
+    const cell = `${marches[0]}_plain`;
+    const before = await index("1.0.0");
+    project.write("templates/content", "newer\n");
+    const one = ["--push", "--index", "--only", cell, "--replace-index"];
+    const built = await project.run("build", ...one, "--json");
+    expect(built, built.stderr).toMatchObject({ status: 0 });
+    expect(JSON.parse(built.stdout.trim().split("\n").at(-1) ?? "")).toMatchObject({
+      ...{ type: "index", how: "replaced", cells: 6, added: [], dropped: [] },
+    });
+    const after = await index("1.0.0");
+    expect(cellsOf(after).sort()).toEqual(cellsOf(before).sort());
+    const others = ({ manifests }: typeof after) =>
+      manifests.filter(
+        ({ annotations }: { annotations: Record<string, string> }) =>
+          annotations["dev.imgmatch.cell"] !== cell,
+      );
+    expect(others(after)).toEqual(expect.arrayContaining(others(before)));
+    expect(await project.run("build", "--push", "--index", "--replace-index")).toMatchObject({ status: 0 });
+    const whole = project.lock();
+    const publish = (...flags: string[]) => project.run("publish", "--replace-index", ...flags);
+    // The lock of a job that knows this cell alone.
+    const { [cell]: image } = whole.images;
+    project.write(lockFile, formatLock({ ...whole, images: image === undefined ? {} : { [cell]: image } }));
+    expect(await publish("--only", cell)).toMatchObject({ status: 0 });
+    expect(cellsOf(await index("1.0.0"))).toHaveLength(6);
+    const rest = Object.keys(whole.images)
+      .filter((each) => each !== cell)
+      .sort()
+      .join(", ");
+    const lost = await publish();
+    expect(lost.stderr).toContain(`no longer in the index: 5 cells, ${rest}\n`);
+    expect(cellsOf(await index("1.0.0"))).toEqual([cell]);
+    project.write(lockFile, formatLock(whole));
+    const said = `INDEX_INCOMPLETE: ${project.repository}:1.0.0 lacks 5 cells that the lock has as published: ${rest}\n`;
+    const verified = await project.run("verify");
+    expect(verified, verified.stdout).toMatchObject({ status: 1, stdout: expect.stringContaining(said) });
+    expect(await project.run("plan", "--check", "--remote")).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining(said),
+    });
+    expect(await project.run("publish")).toMatchObject({ status: 0 });
+    expect(await project.run("verify")).toMatchObject({ status: 0 });
+    expect(await project.run("plan", "--check", "--remote")).toMatchObject({ status: 0 });
   });
 
   it("leaves out what is not published, says so, and fails", async () => {

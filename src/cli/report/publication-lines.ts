@@ -26,17 +26,32 @@ export function reportPublication(
   }
 }
 
-function channelLines({ channel, how, images, version, from, losses }: ChannelEvent): readonly string[] {
+function channelLines(event: ChannelEvent): readonly string[] {
+  const { channel, how, images, version, from, dropped, losses } = event;
   const origin = how === "moved" ? `, from ${from}` : "";
-  return [`channel ${channel} ${how}: ${count(images, "image")} of ${version}${origin}`, ...losses];
+  return [
+    `channel ${channel} ${how}: ${count(images, "image")} of ${version}${origin}`,
+    ...droppedLines(dropped, "channel"),
+    ...losses,
+  ];
 }
 
-function indexLines({ how, cells, added, plain }: IndexEvent): readonly string[] {
+/** Each by its name: nodes find these images no more. */
+function droppedLines(dropped: IndexEvent["dropped"], where: "index" | "channel"): readonly string[] {
+  if (dropped === null)
+    return [`the ${where} was damaged: which cells it had, and has no more, is not known`];
+  return dropped.length === 0
+    ? []
+    : [`no longer in the ${where}: ${count(dropped.length, "cell")}, ${dropped.join(", ")}`];
+}
+
+function indexLines({ how, cells, added, dropped, plain }: IndexEvent): readonly string[] {
   // The images are the same, and the text of the index differs.
   const isRewritten = how === "written" && added.length === 0;
   return [
     `index ${how}: ${count(cells, "image")}, ${added.length} added`,
     ...(isRewritten ? [rewritten] : []),
+    ...droppedLines(dropped, "index"),
     ...plain.flatMap(describePlain),
   ];
 }

@@ -50,6 +50,11 @@ export function lockFileOf({ matrix = matrixPath, lock }: Pick<FleetChoice, "mat
   return lock ?? join(dirname(matrix), lockPath);
 }
 
+/** The matrix that a lock stands beside; for a lock in another place the matrix of the current folder, as in `build --lock`. */
+export function matrixFileOf(lock: string): string {
+  return lock.endsWith(lockPath) ? `${lock.slice(0, -lockPath.length)}${matrixPath}` : matrixPath;
+}
+
 export function parseReplacements(texts: readonly string[] = []): ReadonlyMap<string, string> {
   return new Map(
     texts.map((text): [string, string] => {

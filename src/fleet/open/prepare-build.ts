@@ -44,6 +44,8 @@ export interface BuildQuestion {
 
 export interface PreparedBuild {
   readonly plan: Plan;
+  /** What the plan was compared with. */
+  readonly lock: Lock | null;
   readonly findBaseDigest: FindBaseDigest;
   readonly unresolved: UnresolvedBases;
 }
@@ -83,7 +85,7 @@ export async function prepareBuild(
   note(world, strayNotes(plan, fleet));
   if (takesLocal) note(world, localBases(plan).map(describeLocal));
   throwProblems(problems);
-  return { plan, findBaseDigest, unresolved };
+  return { plan, lock, findBaseDigest, unresolved };
 }
 
 export interface BuiltQuestion {

@@ -12,11 +12,12 @@ import {
 } from "../../oci/reference.ts";
 import { compareFirst } from "../../io/collections.ts";
 import type { Matrix } from "../matrix/matrix.ts";
-import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
+import type { Action, Plan, PlannedCell } from "../plan/planned-cell.ts";
 import { variantGroups } from "../cells/groups.ts";
 import { versionTag } from "../cells/tag.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
 import { RegistryError } from "../../oci/registry/registry-error.ts";
+import type { Lock } from "../../lock/lock.ts";
 import {
   type FleetIndex,
   type IndexedImage,
@@ -25,6 +26,7 @@ import {
   sameImage,
 } from "../../lock/fleet-index.ts";
 import type { DescribeRequest } from "./describe-images.ts";
+import { lackedCells } from "./index-lacks.ts";
 import { platformDigest } from "../../oci/registry/platform-image.ts";
 import {
   digestsWithoutCell,
@@ -33,8 +35,12 @@ import {
   type StoredIndex,
 } from "../../lock/store/read-fleet-index.ts";
 
-const raise = "raise the version of the matrix, or replace the index on purpose with --replace-index";
-const replace = "find out who wrote this tag, and replace the index with imgmatch publish --replace-index";
+/** For what `--only` would leave in the index. */
+export const replaceAll =
+  "replace the whole index on purpose with --replace-index and without --only, which drops the cells of others and names them";
+const raise =
+  "raise the version, or replace it on purpose with --replace-index: with --only CELL the index keeps all other cells, without --only it drops those that are not published now";
+const replace = `find out who wrote this tag, and ${replaceAll}`;
 
 function conflict(reference: ImageReference, says: string, fix = raise): Problem {
   return { code: "INDEX_CONFLICT", message: `${formatImageReference(reference)} ${says}`, fix };
@@ -43,6 +49,8 @@ function conflict(reference: ImageReference, says: string, fix = raise): Problem
 export interface CurrentIndex {
   readonly digest: Digest;
   readonly index: FleetIndex;
+  /** Its entries could not be read: it counts as empty. */
+  readonly isDamaged?: true;
 }
 
 /**
@@ -71,7 +79,7 @@ export async function readCurrentIndex({
     // A damaged index of imgmatch stops everything but a replacement.
     if (!replace || !(error instanceof ImgmatchError)) throw error;
     const index = { name: "", version: "", repository: null, tag: null, prefer: [], entries: new Map() };
-    return { digest: stored.top.digest, index };
+    return { digest: stored.top.digest, index, isDamaged: true };
   }
 }
 
@@ -82,6 +90,7 @@ export function indexConflicts(
     readonly entries: ReadonlyMap<string, { readonly image: IndexedImage }>;
   },
   reference: ImageReference,
+  fix = raise,
 ): Problem[] {
   const entries = [...mine.entries].sort(compareFirst);
   const problems = entries.flatMap(([cell, { image }]): Problem[] => {
@@ -91,11 +100,11 @@ export function indexConflicts(
       theirs.digest === image.digest
         ? `${theirs.digest} with other requirements, measurements, axes or tag`
         : `${theirs.digest}; the lock has ${image.digest}`;
-    return [conflict(reference, `has ${cell} as ${what}`)];
+    return [conflict(reference, `has ${cell} as ${what}`, fix)];
   });
   if (current.prefer.join() !== mine.prefer.join()) {
     const [theirs, ours] = [current, mine].map(({ prefer }) => prefer.join(", ") || "nothing");
-    problems.push(conflict(reference, `prefers ${theirs}, the matrix ${ours}`));
+    problems.push(conflict(reference, `prefers ${theirs}, the matrix ${ours}`, fix));
   }
   return problems;
 }
@@ -131,22 +140,35 @@ export function strangers(stored: StoredIndex, reference: ImageReference): Probl
  * Problems that `publishPlanIndex` will have once the plan is built, as far as they can be known before: an image of other inputs is
  * another image. Of the version's index and of each variant's. Throws `INDEX_CONFLICT` if such a tag is no index, and errors of the
  * registry.
+ *
+ * @param published the lock, to find also the cells that it has as published and such an index lacks: `INDEX_INCOMPLETE`
  */
-export async function planIndexConflicts(plan: Plan, registry: RegistryClient): Promise<Problem[]> {
+export async function planIndexConflicts(
+  plan: Plan,
+  registry: RegistryClient,
+  published: Pick<Lock, "version"> | null = null,
+): Promise<Problem[]> {
   const { matrix, cells } = plan;
-  const built = cells.filter(({ action }) => action === "build" || action === "keep");
+  const built = cells.filter(({ action }) => action === "build" || isKept(action));
+  // A lock of another version says nothing about the index of this one.
+  const isOfLock = published?.version === matrix.version;
   const variants = variantGroups(
     matrix,
     built.map((planned) => ({ ...planned.cell, planned })),
   );
-  const found = await conflictsWith(versionTag(matrix), cells, matrix, registry);
+  const found = await conflictsWith(versionTag(matrix), cells, matrix, registry, isOfLock);
   // A conflict with the version is one with its variant too.
-  if (found.length > 0) return found;
+  if (found.some(({ code }) => code === "INDEX_CONFLICT")) return found;
   for (const { name, members } of variants) {
     const own = members.map(({ planned }) => planned);
-    found.push(...(await conflictsWith(name, own, matrix, registry)));
+    found.push(...(await conflictsWith(name, own, matrix, registry, isOfLock)));
   }
   return found;
+}
+
+/** A moved base makes a kept cell stale. */
+function isKept(action: Action): boolean {
+  return action === "keep" || action === "stale";
 }
 
 async function conflictsWith(
@@ -154,6 +176,7 @@ async function conflictsWith(
   cells: readonly PlannedCell[],
   matrix: Matrix,
   registry: RegistryClient,
+  isOfLock: boolean,
 ): Promise<Problem[]> {
   const reference = withTag(parseImageReference(matrix.repository), name);
   const current = await readCurrentIndex({ registry, reference });
@@ -170,11 +193,24 @@ async function conflictsWith(
       problems.push(conflict(reference, `has ${cell.id} as ${what}`));
     }
   }
-  return [...indexConflicts(current.index, { prefer: matrix.prefer, entries }, reference), ...problems];
+  const kept = cells.filter(
+    ({ action, locked }) => isKept(action) && locked !== null && locked.digest !== null,
+  );
+  return [
+    ...indexConflicts(current.index, { prefer: matrix.prefer, entries }, reference),
+    ...problems,
+    ...(isOfLock
+      ? lackedCells(
+          current.index,
+          kept.map(({ cell }) => cell.id),
+          reference,
+        )
+      : []),
+  ];
 }
 
 const beforePush =
-  "raise the version of the matrix; or, where this version is to have other images on purpose, as for a rebuild on newer bases, give --replace-index to this build --push and to publish";
+  "raise the version of the matrix; or, where this version is to have other images on purpose, as for a rebuild on newer bases, give --replace-index to this build --push and to publish, with the same --only";
 
 /**
  * The conflicts of a push without an index: one problem for all cells. None where the version's tag is no index, which then has no

@@ -53,6 +53,8 @@ interface Move {
   readonly name: string;
   /** Has the images of the channel alone. */
   readonly fleet: Lock;
+  /** Cells that it has now, and not after the move. */
+  readonly dropped: readonly string[];
   readonly losses: readonly string[];
 }
 
@@ -77,14 +79,16 @@ export async function promoteChannels(
   const moves: Move[] = [];
   for (const { name, fleet } of chosenChannels(own, version, choice)) {
     const before = await servedBy(name, lock, means);
-    moves.push({ name, fleet, losses: before === null ? [] : channelLosses(before, fleet, means.hosts) });
+    const dropped = Object.keys(before?.images ?? {}).filter((cell) => fleet.images[cell] === undefined);
+    const losses = before === null ? [] : channelLosses(before, fleet, means.hosts);
+    moves.push({ name, fleet, dropped, losses });
   }
   if (!choice.allowLoss) throwProblems(moves.flatMap(lossOf));
   const { registry, signing } = means;
   const who = { movedBy: await whoMoves(dirname(lockFile), world), at: new Date().toISOString() };
   const { replaceIndex: replace = false } = choice;
   const events: ChannelEvent[] = [];
-  for (const { name, fleet, losses } of moves) {
+  for (const { name, fleet, dropped, losses } of moves) {
     const known = lock.channels?.[name] ?? null;
     const options = { registry, replace, vouching: signing ?? undefined, signal: world.signal };
     const { reference, how, record } = await moveChannel({ name, fleet, known, ...who }, options);
@@ -101,6 +105,7 @@ export async function promoteChannels(
       how,
       images,
       ...record,
+      dropped,
       losses,
     } as const;
     world.onEvent(event);
@@ -114,7 +119,7 @@ function chosenChannels(
   { matrix, lock }: ChannelFleet,
   version: Lock | null,
   { channel }: ChannelChoice,
-): readonly Omit<Move, "losses">[] {
+): readonly Pick<Move, "name" | "fleet">[] {
   const fleet = version ?? lock;
   // The lock also has images that the matrix no longer builds.
   const built = expandMatrix(matrix).flatMap(({ cell, skipped }) => (skipped === null ? [cell] : []));

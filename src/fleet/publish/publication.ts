@@ -43,6 +43,8 @@ export interface ChannelEvent extends LockedChannel {
   readonly how: "created" | "moved" | "unchanged";
   /** How many images it names. */
   readonly images: number;
+  /** Cells that it had before and has no more. */
+  readonly dropped: readonly string[];
   /** The losses of hosts by the move, which `allowLoss` allowed. */
   readonly losses: readonly string[];
 }

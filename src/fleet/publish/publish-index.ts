@@ -5,13 +5,19 @@ import { ImgmatchError, InternalError, type Problem, throwProblems } from "../..
 import type { Digest } from "../../oci/digest.ts";
 import { formatImageReference, type ImageReference } from "../../oci/reference.ts";
 import { remember } from "../../io/collections.ts";
-import type { FleetIndex } from "../../lock/fleet-index.ts";
+import { type FleetIndex, sameImage } from "../../lock/fleet-index.ts";
 import { RegistryError } from "../../oci/registry/registry-error.ts";
 import { type Announcement, announce, silent } from "./announcement.ts";
 import { type DescribeRequest, describeImages } from "./describe-images.ts";
 import { formatFleetIndex } from "../../lock/store/format-fleet-index.ts";
 import type { ShownImage } from "../../lock/fleet-index.ts";
-import { type CurrentIndex, indexConflicts, misnamedImages, readCurrentIndex } from "./index-conflicts.ts";
+import {
+  type CurrentIndex,
+  indexConflicts,
+  misnamedImages,
+  readCurrentIndex,
+  replaceAll,
+} from "./index-conflicts.ts";
 import { shownImages } from "../../resolve/shown-images.ts";
 import { type Pace, writeTag } from "./write-tag.ts";
 
@@ -22,8 +28,11 @@ export interface IndexRequest extends DescribeRequest, Pace {
   /** The criteria that resolve is to look at first. Default: its order. */
   readonly prefer?: readonly string[];
   readonly plainPull?: FleetIndex["plainPull"];
-  /** Write exactly these images, whatever the index says now. */
-  readonly replace?: boolean;
+  /**
+   * Write over what the index says now: true for all of it, or the cells of which alone it may say something else. An image is one of those
+   * cells; every other row stays.
+   */
+  readonly replace?: boolean | ReadonlySet<string>;
   readonly vouching?: Vouching | undefined;
   /** The images that runtimes see of it. Default: as of a version. */
   readonly show?: typeof shownImages;
@@ -39,6 +48,8 @@ export interface PublishedIndex {
   readonly cells: number;
   /** Cells that were not in the index before. */
   readonly added: readonly string[];
+  /** Cells that were in the index before and are no more; null if the index was damaged, so that nobody knows. */
+  readonly dropped: readonly string[] | null;
   /** The images that a plain pull of the version gets, by platform. */
   readonly plain: readonly ShownImage[];
 }
@@ -54,31 +65,30 @@ export interface PublishedIndex {
  * imgmatch.
  */
 export async function publishIndex(request: IndexRequest): Promise<PublishedIndex> {
-  const { registry, reference, images, replace = false, show = shownImages } = request;
+  const { reference, images, replace = false, show = shownImages } = request;
   const look = currentIndex(request);
   const before = await look();
   const { entries: described, assumed } = await describeImages(request);
-  const { name, version, prefer = [], plainPull } = request;
-  const { repository, tag } = reference;
-  const mine: FleetIndex = { name, version, repository, tag, prefer, plainPull, entries: described };
+  const mine: FleetIndex = { ...headOf(request), entries: described };
   const added = [...images.keys()].filter((cell) => !before?.index.entries.has(cell));
-  const wanted = replace ? mine : union(before?.index ?? null, mine, reference);
+  const wanted = nextIndex(before?.index ?? null, mine, request);
   const plain = show(wanted);
   if (before?.digest === formatFleetIndex(wanted, plain, request).top.digest) {
     await vouchFor(before, request);
-    return { digest: before.digest, how: "unchanged", cells: wanted.entries.size, added: [], plain };
+    const { size: cells } = wanted.entries;
+    return { digest: before.digest, how: "unchanged", cells, added: [], dropped: [], plain };
   }
 
   const { signal, sleep } = request;
   const own = silent(reference);
   try {
-    await announce(registry, own, { signal, sleep });
-    const settled = await settleIndex(request, look, mine, own);
+    await announce(request.registry, own, { signal, sleep });
+    const { settled, dropped } = await settleIndex(request, look, { mine, before }, own);
     // It may be another publisher's index that has our images.
     await vouchFor(settled, request);
     const how = replace && before !== null ? "replaced" : "written";
     const { digest, index } = settled;
-    return { digest, how, cells: index.entries.size, added, plain: show(index) };
+    return { digest, how, cells: index.entries.size, added, dropped, plain: show(index) };
   } catch (error) {
     // A registry refuses an index of manifests that it lacks, but some do not say which: then this throws with their names.
     if (error instanceof RegistryError && isRefusal(error)) {
@@ -93,41 +103,59 @@ function isRefusal({ status }: RegistryError): boolean {
   return status !== null && status >= 400 && status < 500 && ![401, 403, 408, 429].includes(status);
 }
 
+function headOf({ name, version, reference, prefer = [], plainPull }: IndexRequest) {
+  const { repository, tag } = reference;
+  return { name, version, repository, tag, prefer, plainPull };
+}
+
 /** Throws `INDEX_CONFLICT` too if another publisher's cell names a wrong image, unless all such cells are to go. */
 function currentIndex(request: IndexRequest): () => Promise<CurrentIndex | null> {
-  const { images, reference, registry, replace = false } = request;
+  const { reference, registry, replace } = request;
   const asked = new Map<Digest, Promise<readonly Problem[]>>();
   return async () => {
-    const now = await readCurrentIndex(request);
-    if (now === null || replace) return now;
-    const others = [...now.index.entries].filter(([cell]) => !images.has(cell));
+    const now = await readCurrentIndex({ registry, reference, replace: replace === true });
+    if (now === null || replace === true) return now;
+    const others = othersIn(now.index, request);
     throwProblems(await remember(asked, now.digest, () => misnamedImages(others, reference, registry)));
     return now;
   };
 }
 
-function union(current: FleetIndex | null, mine: FleetIndex, reference: ImageReference): FleetIndex {
-  if (current === null) return mine;
-  throwProblems(indexConflicts(current, mine, reference));
-  return { ...mine, entries: new Map([...current.entries, ...mine.entries]) };
+/** The rows of other publishers, which stay as they are unless the whole index is replaced. */
+function othersIn({ entries }: Pick<FleetIndex, "entries">, { images, replace }: IndexRequest) {
+  const own = typeof replace === "object" ? replace : images;
+  return [...entries].filter(([cell]) => !own.has(cell));
+}
+
+/** The content of the index after `current`. Throws `INDEX_CONFLICT` where `current` contradicts a cell, and nobody asked to replace the cell. */
+function nextIndex(current: FleetIndex | null, mine: FleetIndex, request: IndexRequest): FleetIndex {
+  const { reference, replace = false } = request;
+  if (current === null || replace === true) return mine;
+  if (replace === false) throwProblems(indexConflicts(current, mine, reference));
+  return { ...mine, entries: new Map([...othersIn(current, request), ...mine.entries]) };
 }
 
 async function settleIndex(
   request: IndexRequest,
   look: () => Promise<CurrentIndex | null>,
-  mine: FleetIndex,
+  { mine, before: first }: { readonly mine: FleetIndex; readonly before: CurrentIndex | null },
   own: Announcement,
-): Promise<CurrentIndex> {
+): Promise<{ readonly settled: CurrentIndex; readonly dropped: PublishedIndex["dropped"] }> {
   const { reference, replace = false, vouching, show = shownImages } = request;
+  const dropped = new Set<string>();
+  let isDamaged = false;
   const next = (now: CurrentIndex | null, written: number) => {
-    const target = replace ? mine : union(now?.index ?? null, mine, reference);
+    const target = nextIndex(now?.index ?? null, mine, request);
     const { top, parts } = formatFleetIndex(target, show(target), request);
     // An index of the same content in other bytes may show runtimes something else.
     if (now?.digest === top.digest) return null;
-    if (replace && written > 0 && now !== null) throw replaced(reference, now.digest, top.digest);
+    if (written > 0 && now !== null && isReplacedBy(now, first, mine, replace))
+      throw replaced(reference, now.digest, top.digest);
+    for (const cell of now?.index.entries.keys() ?? []) if (!target.entries.has(cell)) dropped.add(cell);
+    isDamaged ||= now?.isDamaged === true;
     if (vouching === undefined) return { manifest: top, parts };
     const before = async () => {
-      if (now !== null && !replace) await requireVouched(now, request);
+      if (now !== null && replace !== true) await requireVouched(now, request);
       await vouching.vouch(digestsOf(top.digest, target));
     };
     return { manifest: top, parts: [...parts, top], before };
@@ -135,7 +163,24 @@ async function settleIndex(
   const settled = await writeTag({ ...request, look, next }, own);
   if (settled === null)
     throw new InternalError(`nothing was to be written to ${formatImageReference(reference)}`);
-  return settled;
+  return { settled, dropped: isDamaged ? null : [...dropped].sort() };
+}
+
+/**
+ * Another publisher replaced what this one has written. Of a replacement of some cells, rows as they were at first are no such thing: the
+ * other publisher wrote its own rows, and had read the index before.
+ */
+function isReplacedBy(
+  now: CurrentIndex,
+  first: CurrentIndex | null,
+  mine: FleetIndex,
+  replace: NonNullable<IndexRequest["replace"]>,
+): boolean {
+  if (typeof replace === "boolean") return replace;
+  return [...replace].some((cell) => {
+    const [is, ...known] = [now.index, mine, first?.index].map((index) => index?.entries.get(cell)?.image);
+    return !known.some((was) => (is && was ? sameImage(is, was) : is === was));
+  });
 }
 
 async function vouchFor(current: CurrentIndex, request: IndexRequest): Promise<void> {
@@ -146,18 +191,17 @@ async function vouchFor(current: CurrentIndex, request: IndexRequest): Promise<v
 
 /** Throws for images of others that no accepted signer has signed: any writer of the tag may have put them there. */
 async function requireVouched({ digest, index }: CurrentIndex, request: IndexRequest): Promise<void> {
-  const { images, reference, name, version, vouching } = request;
-  if ([...index.entries.keys()].every((cell) => images.has(cell))) return;
+  const { reference, vouching } = request;
+  if (othersIn(index, request).length === 0) return;
   // A good signature of something else, which was moved here, vouches for nothing.
-  const { repository, tag } = reference;
-  const [theirs, mine] = [index, { name, version, repository, tag }].map(
+  const [theirs, mine] = [index, headOf(request)].map(
     (each) => `${each.name} ${each.version} of ${each.repository}:${each.tag}`,
   );
   if (theirs !== mine)
     throw new ImgmatchError({
       code: "INDEX_CONFLICT",
       message: `${formatImageReference(reference)} holds images of ${theirs}, and ${mine} cannot be signed there`,
-      fix: "find out who wrote this tag, or replace the index on purpose with --replace-index",
+      fix: `find out who wrote this tag, or ${replaceAll}`,
     });
   await vouching?.requireVouched(digest);
 }

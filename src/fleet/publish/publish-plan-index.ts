@@ -15,10 +15,15 @@ import { bringImages, type CopyImageOptions } from "./copy-image.ts";
 import { plainImages } from "../../resolve/shown-images.ts";
 import type { ManifestDescriptor } from "../../oci/descriptor.ts";
 import { type FleetIndex, type IndexedImage, indexedImage } from "../../lock/fleet-index.ts";
-import { readCurrentIndex } from "./index-conflicts.ts";
+import { indexConflicts, readCurrentIndex } from "./index-conflicts.ts";
 import { type IndexRequest, type PublishedIndex, publishIndex } from "./publish-index.ts";
 
-export type PlanIndexOptions = CopyImageOptions & Pick<IndexRequest, "replace" | "vouching">;
+export interface PlanIndexOptions extends CopyImageOptions, Pick<IndexRequest, "vouching"> {
+  /** Write over what the index says otherwise. */
+  readonly replace?: boolean;
+  /** The images are those of `--only`: `replace` concerns these cells, and the index keeps its other rows. */
+  readonly isPart?: boolean;
+}
 
 export interface PlanIndex {
   /** The reference of the index: the repository with the version as tag. */
@@ -58,14 +63,15 @@ export async function publishPlanIndex(plan: Plan, options: PlanIndexOptions): P
   }
   const brought = kept.map(([, image]) => image);
   await bringImages(matrix, brought, options);
-  const index = await writeIndex(matrix, reference, named, options);
+  const all = cells.map(({ cell }) => cell.id);
+  const index = await writeIndex(matrix, reference, named, all, options);
   const members = kept.map(([id, image]) => ({ ...image, id }));
   const variants: PlanIndex[] = [];
   for (const variant of variantGroups(matrix, members)) {
     const own = withTag(reference, variant.name);
     const locked = variant.members.map(({ id, ...image }) => [id, image] as const);
     const images = namedImages(locked, own, "give the variant another name");
-    variants.push(await writeIndex(matrix, own, images, { ...options, show: plainImages }));
+    variants.push(await writeIndex(matrix, own, images, all, { ...options, show: plainImages }));
   }
   return { ...index, missing, otherArgs, variants };
 }
@@ -74,9 +80,12 @@ async function writeIndex(
   { name, version, prefer = [], plainPull }: Pick<IndexRequest, "name" | "version" | "prefer" | "plainPull">,
   reference: ImageReference,
   images: Pick<IndexRequest, "images" | "manifests">,
-  options: PlanIndexOptions & Pick<IndexRequest, "show">,
+  /** Of what the images are a part: `--only` may take the row of one without an image away. */
+  cells: readonly string[],
+  { isPart = false, replace = false, ...options }: PlanIndexOptions & Pick<IndexRequest, "show">,
 ): Promise<PlanIndex> {
-  const request = { ...options, ...images, reference, name, version, prefer, plainPull };
+  const head = { reference, name, version, prefer, plainPull };
+  const request = { ...options, ...images, ...head, replace: replace && isPart ? new Set(cells) : replace };
   return { reference, missing: [], published: await publishIndex(request) };
 }
 
@@ -100,7 +109,7 @@ export async function publishAdopted(lock: Lock, options: PlanIndexOptions): Pro
   const fix = "give the lock another version: imgmatch adopt --fleet-version";
   const images = namedImages(Object.entries(lock.images), reference, fix);
   await bringImages(lock, Object.values(lock.images), options);
-  return writeIndex(lock, reference, images, options);
+  return writeIndex(lock, reference, images, Object.keys(lock.images), options);
 }
 
 /**
@@ -115,9 +124,19 @@ export async function promoteIndex(from: Lock, to: string, options: PlanIndexOpt
   const { images } = namedImages(Object.entries(from.images), reference, "promote it to another version");
   const { registry, replace = false } = options;
   const current = replace ? null : await readCurrentIndex({ registry, reference });
-  if (current !== null) throwProblems(foreignCells(current.index, from, reference));
-  return writeIndex({ ...from, version: to }, reference, { images }, options);
+  if (current !== null) {
+    const entries = new Map([...images].map(([cell, image]) => [cell, { image }]));
+    const mine = { prefer: from.prefer ?? [], entries };
+    throwProblems([
+      ...foreignCells(current.index, from, reference),
+      ...indexConflicts(current.index, mine, reference, promoteElsewhere),
+    ]);
+  }
+  return writeIndex({ ...from, version: to }, reference, { images }, [...images.keys()], options);
 }
+
+const promoteElsewhere =
+  "promote to another version, or replace the index on purpose with --replace-index, which names what it drops";
 
 /** Cells by which the new version would differ from the version that was tried. */
 function foreignCells(
@@ -130,7 +149,7 @@ function foreignCells(
     .map((cell) => ({
       code: "INDEX_CONFLICT",
       message: `${formatImageReference(reference)} has ${cell}, and ${version} does not`,
-      fix: "promote to another version, or replace the index on purpose with --replace-index",
+      fix: promoteElsewhere,
     }));
 }
 

@@ -4,6 +4,7 @@ import pLimit from "p-limit";
 import type { Problem } from "../../errors.ts";
 import { type IndexedImage, indexedImage, indexFormat } from "../../lock/fleet-index.ts";
 import { formatOf, parseFleetIndex, readFleetIndex } from "../../lock/store/read-fleet-index.ts";
+import { isAdopted } from "../../lock/adopted-lock.ts";
 import { placeOf } from "../../lock/image-repository.ts";
 import type { Lock } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
@@ -16,11 +17,13 @@ import {
   withTag,
 } from "../../oci/reference.ts";
 import { versionTag } from "../cells/tag.ts";
+import type { Matrix } from "../matrix/matrix.ts";
 import { sortedEntries } from "../../io/collections.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
 import type { Manifest, ManifestDescriptor } from "../../oci/descriptor.ts";
 import { type Pace, writeTag } from "./write-tag.ts";
 import { indexConflicts, misnamedImages, strangers } from "./index-conflicts.ts";
+import { lackedCells, orPrune, publishedCells } from "./index-lacks.ts";
 
 const findings = ["moved", "vanished", "lost"] as const;
 
@@ -47,7 +50,10 @@ export interface ChannelDrift extends Omit<RegistryDrift, "cell"> {
 }
 
 export interface IndexVerification {
-  /** An `INDEX_CONFLICT` for each entry of an index that differs from the lock or is no cell's; cells of other publishers are none. */
+  /**
+   * An `INDEX_CONFLICT` for each entry of an index that differs from the lock or is no cell's; cells of other publishers are none. An
+   * `INDEX_INCOMPLETE` for each index that lacks cells that the lock has as published.
+   */
   readonly conflicts: readonly Problem[];
 }
 
@@ -65,6 +71,8 @@ export interface Verification extends IndexVerification {
 
 export interface VerifyLockOptions extends Pace {
   readonly registry: RegistryClient;
+  /** The fleet's, where there is one: {@link publishedCells}. */
+  readonly matrix?: Matrix | null;
   /** Give each tag its digest again, where the registry still has that manifest. */
   readonly heal?: boolean;
 }
@@ -96,7 +104,7 @@ export async function verifyLock(lock: Lock, options: VerifyLockOptions): Promis
     unpublished,
     drift,
     channels: moves.flat(),
-    conflicts: await verifyIndexes(lock, registry),
+    conflicts: await verifyIndexes(lock, options),
   };
 
   /** The drift of one tag, if any. */
@@ -129,12 +137,19 @@ async function healTag(
  * Verifies the index of the version, of each variant, and of each channel that was moved to this version. A tag without an index of a
  * fleet, or with one of another format, has no problem. Throws `INDEX_INVALID` where one is damaged.
  */
-async function verifyIndexes(lock: Lock, registry: RegistryClient): Promise<readonly Problem[]> {
+async function verifyIndexes(
+  lock: Lock,
+  { registry, matrix = null }: VerifyLockOptions,
+): Promise<readonly Problem[]> {
+  const published = publishedCells(lock, matrix);
+  const more = matrix === null && !isAdopted(lock) ? orPrune : "";
+  const verified = (tag: string) => verifyIndex(lock, tag, registry, [published.get(tag) ?? [], more]);
   const channels = Object.entries(lock.channels ?? {}).filter(([, { version }]) => version === lock.version);
   const tags = [versionTag(lock), ...channels.map(([name]) => name)];
-  const found = tags.map((tag) => verifyIndex(lock, tag, registry));
+  // A channel moves when somebody wants it to: cells that were built since are not missed there.
+  const found = tags.map(verified);
   const variants = (lock.variants ?? []).map(
-    async (name) => (await verifyIndex(lock, name, registry)) ?? [goneIndex(lock, name)],
+    async (name) => (await verified(name)) ?? [goneIndex(lock, name)],
   );
   return (await Promise.all([...found, ...variants])).flatMap((each) => each ?? []);
 }
@@ -152,6 +167,7 @@ async function verifyIndex(
   lock: Lock,
   tag: string,
   registry: RegistryClient,
+  [published, more]: readonly [cells: readonly string[], fix: string],
 ): Promise<readonly Problem[] | null> {
   if (!isTag(tag)) return null;
   const reference = withTag(parseImageReference(lock.repository), tag);
@@ -170,5 +186,6 @@ async function verifyIndex(
     ...indexConflicts(index, { prefer: index.prefer, entries }, reference),
     ...(await misnamedImages([...index.entries], reference, registry)),
     ...strangers(stored, reference),
+    ...lackedCells(index, published, reference, more),
   ];
 }

@@ -203,6 +203,107 @@ describe("publishIndex", () => {
     expect([...registry.tags.keys()].filter((tag) => tag.startsWith("imgmatch-"))).toEqual([]);
   });
 
+  describe("replacing the rows of some cells", () => {
+    const only = (...cells: string[]) => ({ replace: new Set(cells) });
+
+    it("keeps every other row, and names what it drops", async () => {
+      const registry = createMemoryRegistry();
+      const images = ["a", "b", "c", "d"].map((cell) => push(registry, cell));
+      await publishIndex(request(registry, images));
+      const now = push(registry, "a", "now");
+      const replaced = await publishIndex(request(registry, [now], only("a")));
+      expect(replaced).toMatchObject({ how: "replaced", cells: 4, added: [], dropped: [] });
+      const stored = await readFleetIndex(registry, reference);
+      const { entries } = parseFleetIndex(stored ?? expect.fail("no index"), reference);
+      expect(
+        [...entries]
+          .map(
+            ([
+              cell,
+              {
+                image: { digest },
+              },
+            ]) => [cell, digest],
+          )
+          .sort(),
+      ).toEqual([now, ...images.slice(1)].map(([cell, { digest }]) => [cell, digest]));
+      // `d` was selected too, and has no image as the matrix says.
+      const fewer = await publishIndex(request(registry, [now], only("a", "d")));
+      expect(fewer).toMatchObject({ how: "replaced", cells: 3, dropped: ["d"] });
+      expect(await publishIndex(request(registry, [now], only("a", "d")))).toMatchObject({
+        how: "unchanged",
+        cells: 3,
+      });
+      const all = await publishIndex(request(registry, [now], { replace: true }));
+      expect(all).toMatchObject({ how: "replaced", cells: 1, dropped: ["b", "c"] });
+    });
+
+    it("takes along no row that names a wrong image, and none of an index that it cannot read", async () => {
+      const registry = createMemoryRegistry();
+      await publishIndex(request(registry, [push(registry, "a"), push(registry, "b")]));
+      const good = await stored(registry);
+      const [theirs, now] = [registry.pushImage("x", {}, "theirs"), push(registry, "a", "now")];
+      const entryOf = ({ manifests }: IndexJson, cell: string) =>
+        manifests.find(({ annotations }) => annotations["dev.imgmatch.cell"] === cell);
+      for (const change of [
+        (index: IndexJson) => {
+          const entry = entryOf(index, "b");
+          Object.assign(entry?.annotations ?? {}, { "dev.imgmatch.digest": entry?.digest });
+          Object.assign(entry ?? {}, { digest: theirs });
+        },
+        ({ manifests }: IndexJson) => manifests.push(...manifests.slice(-1)),
+      ]) {
+        await registry.writeManifest(reference, changed(good, change));
+        await expect(publishIndex(request(registry, [now], only("a")))).rejects.toMatchObject({
+          exitCode: expect.toSatisfy((code) => code === 5 || code === 6),
+        });
+      }
+      // The whole index is replaced, and what the damaged one had nobody knows.
+      expect(await publishIndex(request(registry, [now], { replace: true }))).toMatchObject({
+        how: "replaced",
+        dropped: null,
+      });
+    });
+
+    it("loses no row of publishers that replace other cells at once, and tells of one that replaces the same", async () => {
+      const registry = createMemoryRegistry({ delay: async () => sleep(Math.random() * 8) });
+      const cells = ["a", "b", "c", "d"];
+      await publishIndex(
+        request(
+          registry,
+          cells.map((cell) => push(registry, cell)),
+        ),
+      );
+      const news = cells.map((cell) => push(registry, cell, `${cell} now`));
+      await Promise.all(
+        news.map((now) => publishIndex(request(registry, [now], { ...only(now[0]), settleMs: 30_000 }))),
+      );
+      const found = await readFleetIndex(registry, reference);
+      const { entries } = parseFleetIndex(found ?? expect.fail("no index"), reference);
+      expect([...entries.values()].map(({ image: { digest } }) => digest).sort()).toEqual(
+        news.map(([, { digest }]) => digest).sort(),
+      );
+      // Another publisher's row comes right after ours.
+      const [first, second] = [push(registry, "a", "first"), push(registry, "a", "second")];
+      let isLate = false;
+      const beaten: MemoryRegistry = {
+        ...registry,
+        writeManifest: async (to, manifest) => {
+          const digest = await registry.writeManifest(to, manifest);
+          if (to.tag === "1.0" && !isLate) {
+            isLate = true;
+            await publishIndex(request(registry, [second], { ...only("a"), settleMs: 50 }));
+          }
+          return digest;
+        },
+      };
+      await expect(publishIndex(request(beaten, [first], only("a")))).rejects.toMatchObject({
+        code: "INDEX_CONFLICT",
+        message: expect.stringContaining("at the same time"),
+      });
+    });
+  });
+
   it("refuses other requirements of the same image", async () => {
     const registry = createMemoryRegistry();
     const [cell, indexed] = push(registry, "a");

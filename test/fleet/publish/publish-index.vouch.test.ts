@@ -94,6 +94,19 @@ describe("vouching for an index", () => {
     await expect(
       publishIndex({ ...request(registry, "b", async () => {}), reference: prod }),
     ).rejects.toMatchObject({ code: "INDEX_CONFLICT" });
+    // Nor do the other rows of an index of which one cell is replaced.
+    const part = { replace: new Set(["a"]) };
+    await expect(
+      publishIndex({
+        ...request(
+          registry,
+          "a",
+          async () => {},
+          () => Promise.reject(new Error("nobody's")),
+        ),
+        ...part,
+      }),
+    ).rejects.toThrow("nobody's");
     // Evidence that counts is taken along, as the cells of another job of the same signer are.
     vouched.push(both);
     expect(await publish("b")).toMatchObject({ how: "written", cells: 3 });

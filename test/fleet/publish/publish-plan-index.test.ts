@@ -30,6 +30,16 @@ async function setUp() {
   return { registry, lock, tried: await fleetOf(registry, lock, "1.1.0-rc1") };
 }
 
+it("publishes a part of an adopted lock, and keeps what else the index has", async () => {
+  const { registry, lock } = await setUp();
+  const a = image({ tag: "a2", digest: registry.pushImage("a2", {}, "a2") });
+  const part = { registry, settleMs, replace: true, isPart: true };
+  const { published } = await publishAdopted({ ...lock, images: { a } }, part);
+  expect(published).toMatchObject({ how: "replaced", cells: 2, dropped: [] });
+  const { images } = await fleetOf(registry, lock, "1.1.0-rc1");
+  expect([images.a?.digest, images.b?.digest]).toEqual([a.digest, lock.images.b?.digest]);
+});
+
 describe("promote", () => {
   it("writes the same images under the other version, and nothing the second time", async () => {
     const { registry, lock, tried } = await setUp();
