@@ -1,7 +1,10 @@
 /** Checks which of some subjects run on a host: images, wheels, libraries, folders. */
 
 import { usageError } from "../errors.ts";
+import { whyMuteHere } from "../host/ask-start.ts";
 import type { HostFacts, HostProblem } from "../host/facts.ts";
+import type { HostIo } from "../host/host-io.ts";
+import { nodeHostIo } from "../host/node-host-io.ts";
 import { type Libc, ownLibc } from "../host/own-libc.ts";
 import { type DriverQuestion, type HostChoice, otherHost, probeAsking } from "../host/probe.ts";
 import { decidingFile } from "../inspect/deciding-file.ts";
@@ -13,6 +16,7 @@ import { remember } from "../io/collections.ts";
 import { withUnprinted } from "../io/unprinted.ts";
 import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import type { SignedBy } from "../lock/index-trust.ts";
+import { vendorsOf } from "../lock/requirement.ts";
 import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
 import { problemLines } from "../resolve/answer-lines.ts";
 import { fixOfBuild } from "../resolve/build-cures.ts";
@@ -121,12 +125,12 @@ async function checkIn(options: CheckOptions, world: World): Promise<CheckAnswer
   const first = isOther ? "registry" : "engine";
   const request: SubjectRequest = { registry, lock, demands: options, first, onEvent, world };
   const known = new Map<string, Promise<KnownSubject | KnownFleet>>();
-  const own = isOther ? null : ownLibc();
+  const here = isOther ? null : { libc: ownLibc(), io: nodeHostIo(world.env) };
   const judge = async (subject: string, host: HostFacts) => {
     const { platform } = viewHost(host);
     const key = JSON.stringify([subject, platform]);
     const found = await remember(known, key, () => knownSubject(subject, platform, request));
-    return "source" in found ? answerFor(host, found, own) : ofFleet(host, found);
+    return "source" in found ? answerFor(host, found, here) : ofFleet(host, found);
   };
   const [subject = "", ...more] = subjects;
   if (!isAboutMany(options)) {
@@ -164,12 +168,18 @@ interface Judged {
   readonly verdict: ImageCheck;
 }
 
-function answerFor(host: HostFacts, known: KnownSubject, libc: Libc | null): Judged {
+/** The system of this process. */
+interface Here {
+  readonly libc: Libc | null;
+  readonly io: HostIo;
+}
+
+function answerFor(host: HostFacts, known: KnownSubject, here: Here | null): Judged {
   const { subject, source, digest, judgedBy, described, signed, inspection, system } = known;
   const view = viewHost(host);
   const verdict = checkImage(described, host);
   const { platform } = described;
-  const ofSystem = judgeSystem(system, view.platform, libc);
+  const ofSystem = judgeSystem(system, view.platform, here?.libc ?? null);
   const lacking = verdict.fit && inspection ? lackingOf(inspection, verdict, platform, view) : noLacking;
   const unknown = [...verdict.unknown, ...lacking.unknown, ...ofSystem.unknown];
   const own = verdict.reasons.map((misfit) => {
@@ -183,6 +193,8 @@ function answerFor(host: HostFacts, known: KnownSubject, libc: Libc | null): Jud
       isElsewhere && reason.code === "ARCH_MISMATCH" ? [] : [{ short: reason.message, ...reason }],
     ),
     ...own,
+    // An engine, which is root, starts images.
+    ...(here !== null && system !== null ? muteReasons(verdict, here.io) : []),
   ];
   const [first] = reasons;
   const fits = first !== undefined ? false : unknown.length > 0 ? null : verdict.fits;
@@ -202,6 +214,17 @@ function answerFor(host: HostFacts, known: KnownSubject, libc: Libc | null): Jud
     ...(signed && { signed }),
   } as const;
   return { answer: withUnprinted(answer, { runs: fits ? describeCode(verdict.code, host) : [] }), verdict };
+}
+
+/** A program of this process that needs a GPU which its user may not open. */
+function muteReasons({ fit, requires }: ImageCheck, io: HostIo) {
+  const needed = fit?.as ?? requires;
+  return (needed === null ? [] : vendorsOf(needed)).flatMap((vendor) => {
+    const problem = whyMuteHere(vendor, io);
+    if (problem === null) return [];
+    const message = `${problem.code}: ${problem.message}`;
+    return [{ code: "HOST_BROKEN", message, short: message, fix: problem.fix ?? "", file: null }];
+  });
 }
 
 const noLacking = { unknown: [], notes: [] };

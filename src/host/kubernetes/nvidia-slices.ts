@@ -4,6 +4,7 @@
  */
 
 import { groupBy } from "../../io/collections.ts";
+import { cudaUnder } from "../../hardware/cuda-toolkits.ts";
 import { type FactForm, factGrammar } from "../fact-grammar.ts";
 import type { GpuFacts, NvidiaFacts } from "../facts.ts";
 import { gpuOfProduct } from "../nvidia/complete-gpus.ts";
@@ -30,8 +31,14 @@ export async function nvidiaFromSlices(node: SlicedNode): Promise<GpuReport<Nvid
   const { facts, open } = slicedFacts({ ...node, devices }, gpus, ({ driverVersion = "" }) =>
     driverOf(driverVersion),
   );
+  const [cuda, ...others] = cudas;
+  const driver = gpus.every((gpu) => gpu.class === "tegra") ? null : facts.driver;
   return {
-    facts: { ...unknownNvidia, ...facts, cuda: cudas.length === 1 ? (cudas[0] ?? null) : null },
+    facts: {
+      ...unknownNvidia,
+      ...facts,
+      cuda: cuda === undefined || others.length > 0 ? null : cudaUnder(driver, cuda),
+    },
     counted: true,
     unproved: [
       ...open,
