@@ -20,12 +20,13 @@ import { vendorsOf } from "../lock/requirement.ts";
 import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
 import { problemLines } from "../resolve/answer-lines.ts";
 import { fixOfBuild } from "../resolve/build-cures.ts";
-import { checkImage, describeSlower, type ImageCheck } from "../resolve/check-image.ts";
+import { checkImage, describeSlower, type ImageCheck, unfit } from "../resolve/check-image.ts";
 import { describeCode } from "../resolve/describe-code.ts";
 import { type HostView, viewHost } from "../resolve/host-view.ts";
 import { nearestFirst, noMatch } from "../resolve/nearest.ts";
 import { orderBy, sortCandidates } from "../resolve/rank.ts";
 import { rankImages } from "../resolve/resolve-image.ts";
+import { isOfHost } from "../resolve/verdict.ts";
 import type { SignatureDemands } from "../trust/asks-trust.ts";
 import { type KnownFleet, type KnownSubject, knownSubject, type SubjectRequest } from "./checked-subject.ts";
 import { readNamedHosts, refuseSingle } from "./many-hosts.ts";
@@ -174,10 +175,14 @@ interface Here {
   readonly io: HostIo;
 }
 
-function answerFor(host: HostFacts, known: KnownSubject, here: Here | null): Judged {
+function answerFor(
+  host: HostFacts,
+  known: KnownSubject,
+  here: Here | null,
+  verdict = checkImage(known.described, host),
+): Judged {
   const { subject, source, digest, judgedBy, described, signed, inspection, system } = known;
   const view = viewHost(host);
-  const verdict = checkImage(described, host);
   const { platform } = described;
   const ofSystem = judgeSystem(system, view.platform, here?.libc ?? null);
   const lacking = verdict.fit && inspection ? lackingOf(inspection, verdict, platform, view) : noLacking;
@@ -242,16 +247,22 @@ function lackingOf(inspection: ImageInspection, { requires }: ImageCheck, platfo
   };
 }
 
-/** The image that `resolve` picks for the host, or the nearest one. Throws `NO_MATCH` for an index without images. */
+/** The image that `resolve` picks for the host, or the one that it names: the first that the host's state refuses, or the nearest. Throws `NO_MATCH` for an index without images. */
 function ofFleet(host: HostFacts, { subject, lock, signed }: KnownFleet): Judged {
   const ranking = rankImages(lock, host);
-  const [nearest] = [...ranking.ranked, ...nearestFirst(lock, ranking.rejected, ranking.view, {})];
-  if (nearest === undefined) throw noMatch(lock, ranking, {});
-  const { cell } = nearest;
-  const { platform, digest } = nearest.image;
-  const described = { platform, requires: null, env: [], entry: nearest.image };
+  const [winner] = ranking.ranked;
+  const misses = winner === undefined ? nearestFirst(lock, ranking.rejected, ranking.view, {}) : [];
+  const miss = misses.find(({ misfits: [first] }) => first && isOfHost(first.code)) ?? misses[0];
+  const found = winner ?? miss;
+  if (found === undefined) throw noMatch(lock, ranking, {});
+  const { cell } = found;
+  const { platform, digest } = found.image;
+  const described = { platform, requires: null, env: [], entry: found.image };
   const from = { source: "registry", judgedBy: "index", inspection: null, system: null, notes: [] } as const;
-  const { answer, verdict } = answerFor(host, { subject, digest, described, signed, ...from }, null);
+  const own = checkImage(described, host);
+  // Another image of the index may be the better one, so its refusal is the fleet's.
+  const judged = miss === undefined ? own : { ...own, ...unfit, fits: false, reasons: miss.misfits };
+  const { answer, verdict } = answerFor(host, { subject, digest, described, signed, ...from }, null, judged);
   return { answer: withUnprinted({ ...answer, cell }, { runs: answer.runs }), verdict };
 }
 

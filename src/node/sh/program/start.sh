@@ -11,6 +11,10 @@ $1"
 exists() {
   [ -e "$R$1" ] && fact "e $1"
 }
+# Mode bits say less than open does. A special command in place of true would end some shells where the file may not be opened.
+opens() {
+  [ -e "$R$1" ] && { true <>"$R$1"; } 2>/dev/null && fact "e w$1"
+}
 for a do
   case $a in
     --cpu|--unchecked) fact "${a#--}" ;;
@@ -41,7 +45,7 @@ fact cpu
 #end
 # Facts: the lists and links that awk cannot read.
 fact "h linux/$m"
-for p in /dev/nvidiactl /dev/nvidia-uvm /dev/dxg @wsl@/libcuda.so.1 /.dockerenv /run/.containerenv /proc/1/environ \
+for p in /dev/nvidiactl /dev/nvidia-uvm /dev/dxg @wsl@/libcuda.so.1 @wsl@/libnvidia-ml.so.1 /.dockerenv /run/.containerenv /proc/1/environ \
   /proc/driver/nvidia/version /sys/module/nvidia/version; do
   exists "$p"
 done
@@ -50,7 +54,19 @@ for p in /proc/device-tree/compatible /etc/nv_tegra_release; do
   exists "$p"
 done
 #end
-[ -r "$R/dev/nvidiactl" ] && [ -w "$R/dev/nvidiactl" ] && fact "e w"
+opens /dev/nvidiactl
+opens /dev/nvidia-uvm
+# The libraries of the driver: ml and cuda where they are listed, empty for a libcuda without content and for a link to nothing.
+for d in @folders@; do
+  for p in ml cuda; do
+    l=$R/$d/lib$p.so.1
+    [ $p = ml ] && l=$R/$d/libnvidia-ml.so.1
+    if [ -e "$l" ] || [ -L "$l" ]; then
+      fact "e $p"
+      [ $p = ml ] || [ -s "$l" ] || fact "e empty"
+    fi
+  done
+done
 # A file may vanish meanwhile.
 {
   for d in "$R"/sys/bus/pci/devices/*; do
@@ -100,7 +116,7 @@ for p in /sys/class/kfd /sys/module/amdgpu; do
 done
 for d in "$R"/dev/kfd "$R"/dev/dri/renderD[0-9]*; do
   exists "${d#"$R"}"
-  [ -r "$d" ] && [ -w "$d" ] && fact "e w${d#"$R"}"
+  opens "${d#"$R"}"
 done
 for d in "$R"@kfd@/*; do
   [ -e "$d/properties" ] || continue
