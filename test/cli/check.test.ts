@@ -179,7 +179,11 @@ describe("an index that imgmatch wrote", () => {
 describe("an index on a machine type whose driver nobody knows", () => {
   const nvidia = image({ requires: requirement(cuda("12.8.1", ["sm_90"])) });
   const fleets = {
-    "of both vendors": { nvidia, amd: rocmImage(["gfx942"], "7.2", { digest: `sha256:${"b".repeat(64)}` }) },
+    // The effort is the same for both, and the first tag is that of the image for NVIDIA.
+    "of both vendors": {
+      cuda: nvidia,
+      rocm: rocmImage(["gfx942"], "7.2", { digest: `sha256:${"b".repeat(64)}` }),
+    },
     "with a CPU image": { nvidia, cpu: image({ digest: `sha256:${"b".repeat(64)}` }) },
   };
 

@@ -124,7 +124,7 @@ function sort(a, k,  i, j, t) {
 # A driver library on disk of another version than the loaded module.
 function mismatch(  c, l, i, k, s, first) {
   if (module == "") return
-  c = "cd \"$IMGMATCH_ROOT/\" && for d in @folders@; do set -- \"$@\" $d/libnvidia-ml.so.1 $d/libcuda.so.1; done && ls -ld \"$@\" 2>/dev/null"
+  c = "cd \"$IMGMATCH_ROOT/\" && for d in $IMGMATCH_FOLDERS; do set -- \"$@\" $d/libnvidia-ml.so.1 $d/libcuda.so.1; done && ls -ld \"$@\" 2>/dev/null"
   while ((c | getline l) > 0) if ((i = index(l, " -> "))) {
     s = substr(l, i + 4)
     sub(/^.*\//, "", s)
@@ -196,7 +196,7 @@ function nvidia(  i, p, s, free, lost, kept) {
   if (!l4t && !cpuonly && !(unchecked && enough())) {
     if (!nvidiasmi()) {
       # Every GPU of Windows gives WSL2 /dev/dxg.
-      if (wsl && !loaded && !denied && !control && !("ml" in has) && !("cuda" in has) && !("@wsl@/libcuda.so.1" in has) && !("@wsl@/libnvidia-ml.so.1" in has)) { device = 0; return }
+      if (wsl && !loaded && !denied && !control && !("nvidia-ml" in has) && !("cuda" in has)) { device = 0; return }
       if (wsl) broken("NVML_FAILED", "neither libnvidia-ml nor nvidia-smi is there")
       else if (!tegra && !unchecked) refusal = "HOST_UNCHECKED: nvidia-smi is not there to say whether the driver and its GPUs work; --unchecked goes without it"
       mismatch()

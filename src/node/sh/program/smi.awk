@@ -127,7 +127,7 @@ function nvidiasmi(  f, i, k, l, n, c, w, s, t, x, strays, alive, mig, numbers, 
     if (s != "" && s != "None") ill[N - 1] = "recovery action " s
     if (get(c, "remapped_rows.failure") == "Yes") ill[N - 1] = "broken memory, replace it"
   }
-  if (wsl || module == "" || branchcuda(module) == "" || ("empty" in has) || ("ml" in has) && !("cuda" in has)) readheader()
+  if (wsl || module == "" || branchcuda(module) == "" || ("emptycuda" in has) || ("nvidia-ml" in has) && !("cuda" in has)) readheader()
   if (mig) readmig()
   return 1
 }
@@ -148,7 +148,7 @@ function readheader(  s) {
   }
   if (smidriver == "") smidriver = leading(label("KMD Version"))
   if (smidriver == "") smidriver = leading(label("Driver Version"))
-  if (tolower(substr(output, 1, 4096)) ~ /cuda (umd )?version[ \t]*:[ \t]*n\/a/) lackscuda = 1
+  if (tolower(output) ~ /cuda (umd )?version *: *n\/a/) lackscuda = 1
   s = label("CUDA UMD Version")
   if (s == "") s = label("CUDA Version")
   if (s ~ /^[0-9]+\.[0-9][0-9]?$/ && length(s) < 7) smicuda = s

@@ -45,7 +45,7 @@ fact cpu
 #end
 # Facts: the lists and links that awk cannot read.
 fact "h linux/$m"
-for p in /dev/nvidiactl /dev/nvidia-uvm /dev/dxg @wsl@/libcuda.so.1 @wsl@/libnvidia-ml.so.1 /.dockerenv /run/.containerenv /proc/1/environ \
+for p in /dev/nvidiactl /dev/nvidia-uvm /dev/dxg @wsl@/libcuda.so.1 /.dockerenv /run/.containerenv /proc/1/environ \
   /proc/driver/nvidia/version /sys/module/nvidia/version; do
   exists "$p"
 done
@@ -56,15 +56,14 @@ done
 #end
 opens /dev/nvidiactl
 opens /dev/nvidia-uvm
-# The libraries of the driver: ml and cuda where they are listed, empty for a libcuda without content and for a link to nothing.
-for d in @folders@; do
-  for p in ml cuda; do
+# The driver's libraries, also links to nothing. An empty one has no content.
+export IMGMATCH_FOLDERS="@folders@"
+for d in $IMGMATCH_FOLDERS @wsl@; do
+  for p in nvidia-ml cuda; do
     l=$R/$d/lib$p.so.1
-    [ $p = ml ] && l=$R/$d/libnvidia-ml.so.1
-    if [ -e "$l" ] || [ -L "$l" ]; then
-      fact "e $p"
-      [ $p = ml ] || [ -s "$l" ] || fact "e empty"
-    fi
+    [ -e "$l" ] || [ -L "$l" ] || continue
+    fact "e $p"
+    [ -s "$l" ] || fact "e empty$p"
   done
 done
 # A file may vanish meanwhile.
