@@ -20,7 +20,13 @@ import { vendorsOf } from "../lock/requirement.ts";
 import { type RegistryAccess, registryFor } from "../oci/registry/registry-access.ts";
 import { problemLines } from "../resolve/answer-lines.ts";
 import { fixOfBuild } from "../resolve/build-cures.ts";
-import { checkImage, describeSlower, type ImageCheck, unfit } from "../resolve/check-image.ts";
+import {
+  checkImage,
+  type DescribedImage,
+  describeSlower,
+  type ImageCheck,
+  unfit,
+} from "../resolve/check-image.ts";
 import { describeCode } from "../resolve/describe-code.ts";
 import { type HostView, viewHost } from "../resolve/host-view.ts";
 import { nearestFirst, noMatch } from "../resolve/nearest.ts";
@@ -199,7 +205,7 @@ function answerFor(
     ),
     ...own,
     // An engine, which is root, starts images.
-    ...(here !== null && system !== null ? muteReasons(verdict, here.io) : []),
+    ...(here !== null && system !== null ? muteReasons(verdict, described, here.io) : []),
   ];
   const [first] = reasons;
   const fits = first !== undefined ? false : unknown.length > 0 ? null : verdict.fits;
@@ -221,15 +227,15 @@ function answerFor(
   return { answer: withUnprinted(answer, { runs: fits ? describeCode(verdict.code, host) : [] }), verdict };
 }
 
-/** A program of this process that needs a GPU which its user may not open. */
-function muteReasons({ fit, requires }: ImageCheck, io: HostIo) {
+/** A program of this process needs a GPU, and its user may open none of a vendor that would do. */
+function muteReasons({ fit, requires }: ImageCheck, { undecidedGpus = [] }: DescribedImage, io: HostIo) {
   const needed = fit?.as ?? requires;
-  return (needed === null ? [] : vendorsOf(needed)).flatMap((vendor) => {
-    const problem = whyMuteHere(vendor, io);
-    if (problem === null) return [];
-    const message = `${problem.code}: ${problem.message}`;
-    return [{ code: "HOST_BROKEN", message, short: message, fix: problem.fix ?? "", file: null }];
-  });
+  const vendors = needed === null ? undecidedGpus.map(({ vendor }) => vendor) : vendorsOf(needed);
+  const problems = vendors.map((vendor) => whyMuteHere(vendor, io));
+  const [problem] = problems;
+  if (problem == null || problems.includes(null)) return [];
+  const message = `${problem.code}: ${problem.message}`;
+  return [{ code: "HOST_BROKEN", message, short: message, fix: problem.fix ?? "", file: null }];
 }
 
 const noLacking = { unknown: [], notes: [] };
