@@ -87,6 +87,7 @@ export const problemCodes = {
   HOST_MIG_EMPTY: host,
   HOST_FABRIC_NOT_READY: host,
   HOST_NO_UVM: host,
+  HOST_NO_LIBCUDA: host,
   HOST_GPU_NOT_READY: host,
   HOST_CUDA_FAILED: host,
   HOST_SMI_GARBAGE: host,

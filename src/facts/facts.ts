@@ -93,7 +93,7 @@ export interface NvidiaFacts {
   readonly library: string | null;
   /** Highest CUDA version that the driver offers, for example `12.4`. */
   readonly cuda: string | null;
-  /** CUDA can open `/dev/nvidia-uvm` here. Absent if unknown, as on a bare host, where the first program that needs the node makes it. */
+  /** `/dev/nvidia-uvm` is there, without which CUDA does not start. Absent if unknown, as on a bare host, where the first program that needs the node makes it. */
   readonly uvm?: boolean;
   /** The GPUs take work, where confidential computing is on. Absent where it is off or unknown. */
   readonly ready?: boolean;

@@ -1,5 +1,6 @@
 /** The problems of real machines: a function for each state, which says what happened and how to cure it. */
 
+import { count } from "../io/table.ts";
 import type { AmdGpuFacts, GpuFacts, HostProblem } from "./facts.ts";
 
 /** A reason that the tables know, and its cure. */
@@ -75,6 +76,31 @@ export function containerWithoutDevices(driver: string | null): HostProblem {
     code: "HOST_CONTAINER_WITHOUT_DEVICES",
     message: `inside a container without /dev/nvidiactl; the host's driver is ${driver ?? "of unknown version"}`,
     fix: "start the container with its GPUs: docker run --gpus all (or --device nvidia.com/gpu=all)",
+  };
+}
+
+export function noneGiven(cards: number): HostProblem {
+  return {
+    ...containerWithoutDevices(null),
+    message: `${count(cards, "GPU")} in the machine, none given to this container`,
+  };
+}
+
+/** For a container that sees the GPUs and cannot start CUDA. */
+export function noCompute(): HostProblem {
+  return {
+    code: "HOST_CONTAINER_WITHOUT_DEVICES",
+    message: "this container was not given compute, its CUDA says nothing of the host",
+    fix: "start it with NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+  };
+}
+
+/** For a driver that answers and whose libcuda is missing, empty or a link to nothing. */
+export function noLibcuda(): HostProblem {
+  return {
+    code: "HOST_NO_LIBCUDA",
+    message: "the driver answers and finds no libcuda.so.1 that can be loaded: no CUDA program starts",
+    fix: "install the driver's compute libraries in the driver's own version (Debian: libcuda1; Ubuntu: libnvidia-compute-BRANCH; RHEL, SUSE: nvidia-driver-cuda-libs, nvidia-compute-G06)",
   };
 }
 

@@ -115,6 +115,18 @@ export function cudaOfDriver(driver: string): string | null {
   return driverBranches.find((row) => row.branch === branch)?.cuda ?? null;
 }
 
+/**
+ * The CUDA version under a Linux driver where another source reports one: never more than the driver's branch offers. What reports more is the
+ * libcuda of a forward-compatibility package.
+ *
+ * @example
+ * cudaUnder("470.129.06", "11.7"); // "11.4"
+ */
+export function cudaUnder(driver: string | null, reported: string): string {
+  const branch = driver === null ? null : cudaOfDriver(driver);
+  return branch !== null && compareVersionTexts(reported, branch) > 0 ? branch : reported;
+}
+
 export interface SupportedTargets extends SourcedRow {
   /** Targets as numbers, ascending: 103 is `sm_103`. */
   readonly sm: readonly number[];

@@ -6,7 +6,7 @@ import { answerWithin, startLineProgram } from "../io/line-program.ts";
 import { late } from "../io/within.ts";
 import type { World } from "../io/world.ts";
 import { hipStart } from "./amd/hip-start.ts";
-import type { HostFacts } from "../facts/facts.ts";
+import type { HostFacts, HostProblem } from "../facts/facts.ts";
 import { sideOfFacts } from "../facts/sides.ts";
 import type { HostIo } from "./host-io.ts";
 import { openLibrary } from "./native-library.ts";
@@ -23,6 +23,13 @@ export interface StartAnswer {
   readonly vendor: GpuVendor;
   readonly runtime: string;
   readonly start: Start | null;
+  /** Why this process does not ask; absent if it asks, or if no library can be loaded. */
+  readonly why?: string;
+}
+
+/** Why a program of this process does not get the vendor's GPUs, which the containers of an engine may get; null where nothing is known. */
+export function whyMuteHere(vendor: GpuVendor, io: HostIo): HostProblem | null {
+  return tables[vendor].whyMute(io);
 }
 
 export function notHere(): ImgmatchError {
@@ -43,10 +50,9 @@ export async function askStart(
     const side = sideOfFacts(vendor, facts);
     if (side == null || side.gpus.length === 0) continue;
     const table = tables[vendor];
-    const files = table.devices(io);
-    const mayAsk = files.every((file) => !io.exists(file) || io.mayOpen(file));
-    const start = mayAsk ? await startOf(vendor, self, world, limitMs) : null;
-    answers.push({ vendor, runtime: table.runtime, start });
+    const mute = table.whyMute(io);
+    const start = mute === null ? await startOf(vendor, self, world, limitMs) : null;
+    answers.push({ vendor, runtime: table.runtime, start, ...(mute !== null && { why: mute.message }) });
     if (start === null) continue;
     const problem = table.problem(start, told);
     if (problem !== null) told = { ...told, problems: [...told.problems, problem] };

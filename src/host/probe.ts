@@ -3,7 +3,7 @@
 import { usageError } from "../errors.ts";
 import { readTextFile } from "../io/files.ts";
 import { inputLimits } from "../io/limits.ts";
-import { inWorld, type Watching, type World } from "../io/world.ts";
+import { type Watching, type World, inWorld, note } from "../io/world.ts";
 import type { ClusterReader, HostWorld } from "./cluster-reader.ts";
 import type { ToldOfHost } from "./complete-hosts.ts";
 import type { HostFacts } from "../facts/facts.ts";
@@ -65,7 +65,14 @@ async function readFacts(
       const facts = await probeHost(io, { ofNode, ...(gpus === undefined ? {} : { gpus }) });
       if (!askDriver) return facts;
       const { askStart } = await import("./ask-start.ts");
-      return (await askStart(facts, io, self, world)).facts;
+      const { facts: told, answers } = await askStart(facts, io, self, world);
+      note(
+        world,
+        answers.flatMap(({ runtime, why }) =>
+          why === undefined ? [] : [`${runtime} was not asked: ${why}`],
+        ),
+      );
+      return told;
     }
     throw usageError(
       "--driver completes the facts of another host; this machine has its own",

@@ -39,8 +39,8 @@ export interface StartTable {
   readonly count: string;
   /** Variables that hide GPUs, or put another library first. */
   readonly environment: (env: World["env"]) => World["env"];
-  /** The device files that the library opens. */
-  readonly devices: (io: HostIo) => readonly string[];
+  /** Why the runtime says nothing of the host where this process starts it: a device that its user may not open. null where nothing is known. */
+  readonly whyMute: (io: HostIo) => HostProblem | null;
   /** null where the answer is about this process and not about the host, or where the facts name the cause already. */
   readonly problem: (start: Start, facts: HostFacts) => HostProblem | null;
   /** The facts of a host whose runtime starts with all GPUs. */

@@ -2,6 +2,9 @@
 
 import { usageError } from "../errors.ts";
 import type { HostFacts, HostProblem } from "../facts/facts.ts";
+import { whyMuteHere } from "../host/ask-start.ts";
+import type { HostIo } from "../host/host-io.ts";
+import { nodeHostIo } from "../host/node-host-io.ts";
 import { type Libc, ownLibc } from "../host/own-libc.ts";
 import { type DriverQuestion, type HostChoice, otherHost, readHostOf } from "../host/probe.ts";
 import type { ClusterReader, HostWorld } from "../host/cluster-reader.ts";
@@ -16,15 +19,23 @@ import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import type { SignedBy } from "../lock/store/index-trust.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
 import type { RegistryAccess } from "../oci/registry/registry-flags.ts";
+import { vendorsOf } from "../lock/requirement.ts";
 import { problemLines } from "../resolve/answer-lines.ts";
 import { fixOfBuild } from "../resolve/build-cures.ts";
-import { checkImage, describeSlower, type ImageCheck } from "../resolve/check-image.ts";
+import {
+  checkImage,
+  type DescribedImage,
+  describeSlower,
+  type ImageCheck,
+  unfit,
+} from "../resolve/check-image.ts";
 import { describeCode } from "../resolve/describe-code.ts";
 import { type HostView, viewHost } from "../resolve/host-view.ts";
 import { nearestFirst, noMatch } from "../resolve/nearest.ts";
 import { orderBy, sortCandidates } from "../resolve/rank.ts";
 import { rankImages } from "../resolve/resolve-image.ts";
 import type { SignatureDemands } from "../oci/trust-flags.ts";
+import { isOfHost } from "../resolve/verdict.ts";
 import { type KnownFleet, type KnownSubject, knownSubject, type SubjectRequest } from "./checked-subject.ts";
 import { readNamedHosts, refuseSingle } from "./many-hosts.ts";
 
@@ -131,12 +142,12 @@ async function checkIn(
   const first = isOther ? "registry" : "engine";
   const request: SubjectRequest = { registry, lock, demands: options, first, onEvent, world };
   const known = new Map<string, Promise<KnownSubject | KnownFleet>>();
-  const own = isOther ? null : ownLibc();
+  const here = isOther ? null : { libc: ownLibc(), io: nodeHostIo(world.env) };
   const judge = async (subject: string, host: HostFacts) => {
     const { platform } = viewHost(host);
     const key = JSON.stringify([subject, platform]);
     const found = await remember(known, key, () => knownSubject(subject, platform, request));
-    return "source" in found ? answerFor(host, found, own) : ofFleet(host, found);
+    return "source" in found ? answerFor(host, found, here) : ofFleet(host, found);
   };
   const [subject = "", ...more] = subjects;
   if (!isAboutMany(options)) {
@@ -174,12 +185,22 @@ interface Judged {
   readonly verdict: ImageCheck;
 }
 
-function answerFor(host: HostFacts, known: KnownSubject, libc: Libc | null): Judged {
+/** The system of this process. */
+interface Here {
+  readonly libc: Libc | null;
+  readonly io: HostIo;
+}
+
+function answerFor(
+  host: HostFacts,
+  known: KnownSubject,
+  here: Here | null,
+  verdict = checkImage(known.described, host),
+): Judged {
   const { subject, source, digest, judgedBy, described, signed, inspection, system } = known;
   const view = viewHost(host);
-  const verdict = checkImage(described, host);
   const { platform } = described;
-  const ofSystem = judgeSystem(system, view.platform, libc);
+  const ofSystem = judgeSystem(system, view.platform, here?.libc ?? null);
   const lacking = verdict.fit && inspection ? lackingOf(inspection, verdict, platform, view) : noLacking;
   const unknown = [...verdict.unknown, ...lacking.unknown, ...ofSystem.unknown];
   const own = verdict.reasons.map((misfit) => {
@@ -193,6 +214,8 @@ function answerFor(host: HostFacts, known: KnownSubject, libc: Libc | null): Jud
       isElsewhere && reason.code === "ARCH_MISMATCH" ? [] : [{ short: reason.message, ...reason }],
     ),
     ...own,
+    // An engine, which is root, starts images.
+    ...(here !== null && system !== null ? muteReasons(verdict, described, here.io) : []),
   ];
   const [first] = reasons;
   const fits = first !== undefined ? false : unknown.length > 0 ? null : verdict.fits;
@@ -214,6 +237,17 @@ function answerFor(host: HostFacts, known: KnownSubject, libc: Libc | null): Jud
   return { answer: withUnprinted(answer, { runs: fits ? describeCode(verdict.code, host) : [] }), verdict };
 }
 
+/** A program of this process needs a GPU, and its user may open none of a vendor that would do. */
+function muteReasons({ fit, requires }: ImageCheck, { undecidedGpus = [] }: DescribedImage, io: HostIo) {
+  const needed = fit?.as ?? requires;
+  const vendors = needed === null ? undecidedGpus.map(({ vendor }) => vendor) : vendorsOf(needed);
+  const problems = vendors.map((vendor) => whyMuteHere(vendor, io));
+  const [problem] = problems;
+  if (problem == null || problems.includes(null)) return [];
+  const message = `${problem.code}: ${problem.message}`;
+  return [{ code: "HOST_BROKEN", message, short: message, fix: problem.fix ?? "", file: null }];
+}
+
 const noLacking = { unknown: [], notes: [] };
 
 /** A program may do without a library of the GPU's vendor. Nobody knows whether it does without another one. */
@@ -229,16 +263,22 @@ function lackingOf(inspection: ImageInspection, { requires }: ImageCheck, platfo
   };
 }
 
-/** The image that `resolve` picks for the host, or the nearest one. Throws `NO_MATCH` for an index without images. */
+/** The image that `resolve` picks for the host, or the one that it names: the first that the host's state refuses, or the nearest. Throws `NO_MATCH` for an index without images. */
 function ofFleet(host: HostFacts, { subject, lock, signed }: KnownFleet): Judged {
   const ranking = rankImages(lock, host);
-  const [nearest] = [...ranking.ranked, ...nearestFirst(lock, ranking.rejected, ranking.view, {})];
-  if (nearest === undefined) throw noMatch(lock, ranking, {});
-  const { cell } = nearest;
-  const { platform, digest } = nearest.image;
-  const described = { platform, requires: null, env: [], entry: nearest.image };
+  const [winner] = ranking.ranked;
+  const misses = winner === undefined ? nearestFirst(lock, ranking.rejected, ranking.view, {}) : [];
+  const miss = misses.find(({ misfits: [first] }) => first && isOfHost(first.code)) ?? misses[0];
+  const found = winner ?? miss;
+  if (found === undefined) throw noMatch(lock, ranking, {});
+  const { cell } = found;
+  const { platform, digest } = found.image;
+  const described = { platform, requires: null, env: [], entry: found.image };
   const from = { source: "registry", judgedBy: "index", inspection: null, system: null, notes: [] } as const;
-  const { answer, verdict } = answerFor(host, { subject, digest, described, signed, ...from }, null);
+  const own = checkImage(described, host);
+  // Another image of the index may be the better one, so its refusal is the fleet's.
+  const judged = miss === undefined ? own : { ...own, ...unfit, fits: false, reasons: miss.misfits };
+  const { answer, verdict } = answerFor(host, { subject, digest, described, signed, ...from }, null, judged);
   return { answer: withUnprinted({ ...answer, cell }, { runs: answer.runs }), verdict };
 }
 

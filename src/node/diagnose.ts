@@ -193,9 +193,9 @@ function examineGpus<V extends GpuVendor>(host: HostFacts, vendor: V): readonly 
 }
 
 /** A failure is a problem of the facts. */
-function startFinding({ vendor, runtime, start }: StartAnswer): readonly Finding[] {
+function startFinding({ vendor, runtime, start, why }: StartAnswer): readonly Finding[] {
   if (start === null)
-    return [unknown(vendor, `${runtime} was not asked: its library or its devices cannot be opened here`)];
+    return [unknown(vendor, `${runtime} was not asked: ${why ?? "its library cannot be loaded here"}`)];
   return "devices" in start
     ? [ok(vendor, `${runtime} starts and finds ${start.devices} device${start.devices === 1 ? "" : "s"}`)]
     : [];

@@ -91,7 +91,7 @@ export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
     const isOwn = checkPlatform(image.platform, view) === null;
     const unproved = compiledFor.filter(({ feature }) => isOwn && view.features?.has(feature) === false);
     const found = judged(without(located, unproved), view, describeMeasured(entry));
-    const unknown = [...found.unknown, ...describeUnproved(unproved), ...undecided];
+    const unknown = [...found.unknown, ...describeUnproved(unproved, view), ...undecided];
     const lacking = whyNoGpu(undecidedGpus, view);
     // Without its GPU side it would read as the requirement of a CPU image.
     const requires = undecidedGpus.length > 0 ? null : found.requires;
@@ -111,7 +111,7 @@ export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
 }
 
 /** Nothing runs of an image that is not known to fit. */
-const unfit = { tier: null, by: [], fit: null } as const;
+export const unfit = { tier: null, by: [], fit: null } as const;
 
 /** The image as if it needed only what is proved. */
 function without(image: ImageToFit, unproved: readonly CompiledFor[]): ImageToFit {
@@ -121,12 +121,22 @@ function without(image: ImageToFit, unproved: readonly CompiledFor[]): ImageToFi
   return { ...image, requires: { ...image.requires, cpu: { ...image.requires.cpu, features } } };
 }
 
-function describeUnproved(unproved: readonly CompiledFor[]): readonly string[] {
+function describeUnproved(
+  unproved: readonly CompiledFor[],
+  { unknownFeatures }: Pick<HostView, "unknownFeatures">,
+): readonly string[] {
   return [...groupBy(unproved, ({ file }) => file)].map(([file, uses]) => {
-    const counted = uses.map(
-      ({ feature, instructions }) => `${feature} (${count(instructions, "instruction")})`,
-    );
-    return `whether ${file} runs here: it was compiled for ${listSome(counted)}, which this host's CPU does not have`;
+    const told = (untold: boolean, why: string) => {
+      const counted = uses
+        .filter(({ feature }) => unknownFeatures.has(feature) === untold)
+        .map(({ feature, instructions }) => `${feature} (${count(instructions, "instruction")})`);
+      return counted.length === 0 ? [] : [`for ${listSome(counted)}, ${why}`];
+    };
+    const needs = [
+      ...told(false, "which this host's CPU does not have"),
+      ...told(true, "of which this host's facts do not tell"),
+    ];
+    return `whether ${file} runs here: it was compiled ${needs.join(", and ")}`;
   });
 }
 

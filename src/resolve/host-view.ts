@@ -110,6 +110,7 @@ const mayComeBack: ReadonlySet<HostProblem["code"]> = new Set([
   "HOST_MIG_EMPTY",
   "HOST_FABRIC_NOT_READY",
   "HOST_NO_UVM",
+  "HOST_NO_LIBCUDA",
   "HOST_GPU_NOT_READY",
   "HOST_CUDA_FAILED",
   "HOST_AMD_HIP_FAILED",

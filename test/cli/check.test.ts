@@ -11,7 +11,7 @@ import type { Lock, LockedImage } from "../../src/lock/lock.ts";
 import { shownImages } from "../../src/resolve/shown-images.ts";
 import { indexOf } from "../oci/registry/support/index-of-lock.ts";
 import { a100, cpuHost, gpuHost, levelV3 } from "../resolve/support/hosts.ts";
-import { cuda, image, lockOf, requirement } from "../resolve/support/locks.ts";
+import { cuda, image, lockOf, requirement, rocmImage } from "../resolve/support/locks.ts";
 import { makeContainer, makeEntry } from "../inspect/support/make-fatbin.ts";
 import { gzipped, type MadeFile, makeTar } from "../inspect/support/make-image.ts";
 import { makeFolder } from "../support/folders.ts";
@@ -173,6 +173,33 @@ describe("an index that imgmatch wrote", () => {
     expect(out).toMatch(/^does not: .*\n/);
     expect(out).toContain("NO_GPU");
     expect(exit).toBe(3);
+  });
+});
+
+describe("an index on a machine type whose driver nobody knows", () => {
+  const nvidia = image({ requires: requirement(cuda("12.8.1", ["sm_90"])) });
+  const fleets = {
+    // The effort is the same for both, and the first tag is that of the image for NVIDIA.
+    "of both vendors": {
+      cuda: nvidia,
+      rocm: rocmImage(["gfx942"], "7.2", { digest: `sha256:${"b".repeat(64)}` }),
+    },
+    "with a CPU image": { nvidia, cpu: image({ digest: `sha256:${"b".repeat(64)}` }) },
+  };
+
+  it.each([
+    ["of both vendors", "ND96isr_MI300X_v5"],
+    ["of both vendors", "hgx-h100"],
+    ["with a CPU image", "p5.48xlarge"],
+  ] as const)("is refused %s as resolve refuses it: %s", async (name, type) => {
+    const lock = { ...lockOf(fleets[name]), version: "1.0" };
+    const host = await serveFleet(lock);
+    const { out, exit } = await check(`${host}/team/app:1.0`, "--host-type", type, "--json");
+    const { fits, reasons } = JSON.parse(out);
+    const path = join(makeFolder({ "lock.json": formatLock(lock) }), "lock.json");
+    const resolved = await runInProcess(["resolve", "--lock", path, "--host-type", type]);
+    expect(resolved.err).toContain(`FACT_UNKNOWN: ${reasons[0].message}`);
+    expect([fits, reasons[0].code, exit]).toEqual([false, "FACT_UNKNOWN", resolved.exit]);
   });
 });
 

@@ -8,7 +8,10 @@ import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
 import type { HostFacts } from "../../src/facts/facts.ts";
 import { formatHostFacts } from "../../src/facts/format-facts.ts";
 import { parseHostFacts } from "../../src/facts/parse-facts.ts";
+import { probeHost } from "../../src/host/probe-host.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
+import { cuda, image, lockOf } from "../resolve/support/locks.ts";
+import { fixtureHostIo } from "../support/fixture-host-io.ts";
 import { needs } from "../support/needs.ts";
 import { hostOf, lockFor, samples, type Wanted, whyNoSamples } from "../support/reported-hosts.ts";
 
@@ -23,6 +26,13 @@ describe("hosts of public reports (../shared/samples/hosts)", needs(whyNoSamples
   it.each([
     ["01-gb10-proprietary-module", null, /HOST_BROKEN.*does not drive Blackwell.*→ install the open flavor/],
     ["01c-p4-open-module", null, /HOST_BROKEN.*does not drive Pascal.*→ install the proprietary flavor/],
+    [
+      "b-02-vgpu-manager-host-no-libcuda",
+      null,
+      /HOST_BROKEN HOST_NO_LIBCUDA: .*→ install .*compute libraries/,
+    ],
+    ["b-02b-vgpu-manager-host-cuda-na", null, /HOST_BROKEN HOST_NO_LIBCUDA/],
+    ["b-08c-wsl-no-nvidia-cpu-fleet", "cpu", /^$/],
     ["10-azure-milan-no-pku", "zen3", /^$/],
     ["14-m4-vm-sve2-without-sve", "m1", /only-sve2 CPU_FEATURES_MISSING needs sve2/],
     ["17b-lxc-no-uvm", null, /HOST_BROKEN HOST_NO_UVM/],
@@ -40,6 +50,30 @@ describe("hosts of public reports (../shared/samples/hosts)", needs(whyNoSamples
       expect(said.why).toMatch(why);
       expect(said.why).not.toMatch(/power-cycle|modprobe nvidia\b/);
     }
+  });
+
+  it("b-08c: WSL2 tells of no NVIDIA GPU, and of one whose libraries are there", async () => {
+    const host = await hostOf("b-08c-wsl-no-nvidia-cpu-fleet");
+    expect([host.nvidia, host.problems]).toEqual([null, []]);
+    const io = fixtureHostIo(join(samples, "b-08c-wsl-no-nvidia-cpu-fleet"));
+    const libcuda = "/usr/lib/wsl/lib/libcuda.so.1";
+    const found = await probeHost({ ...io, exists: (path) => path === libcuda || io.exists(path) });
+    expect(found.problems.map(({ code }) => code)).toEqual(["HOST_NVML_FAILED"]);
+  });
+
+  it("b-27: labels tell no higher CUDA version than the driver's branch offers", async () => {
+    const host = await hostOf("b-27-gfd-runtime-117-on-470");
+    expect(host.nvidia).toMatchObject({ driver: "470.129.06", cuda: "11.4" });
+    const built = (code: string) => {
+      const side = cuda("11.7.1", [code], { driver: { mode: "host", minimum: "450.80.02" } });
+      return image({ requires: { cpu: { march: "any", features: [] }, cuda: side } });
+    };
+    const { match, rejected } = resolveImage(
+      lockOf({ sass: built("sm_75"), ptx: built("compute_75") }),
+      host,
+    );
+    expect(match).toMatchObject({ cell: "sass", tier: "minor" });
+    expect(rejected.map(({ cell, code }) => [cell, code])).toEqual([["ptx", "PTX_TOO_NEW"]]);
   });
 
   it("05: an Orin takes the package for Jetson, and none for servers", async () => {

@@ -7,7 +7,7 @@ import { hipStart } from "../../src/host/amd/hip-start.ts";
 import type { HostFacts, HostProblem } from "../../src/facts/facts.ts";
 import type { HostIo } from "../../src/host/host-io.ts";
 import { cudaStart } from "../../src/host/nvidia/cuda-start.ts";
-import type { NvmlDevice } from "../../src/host/nvidia/nvml-reading.ts";
+import type { NvmlDevice, NvmlReading } from "../../src/host/nvidia/nvml-reading.ts";
 import { probeHost } from "../../src/host/probe-host.ts";
 import type { StartTable } from "../../src/host/start-table.ts";
 import { problemCodes } from "../../src/problem-codes.ts";
@@ -27,14 +27,26 @@ interface Change {
   /** Names that a folder has besides its own. */
   readonly names?: Readonly<Record<string, readonly string[]>>;
   readonly nodes?: Readonly<Record<string, boolean>>;
+  readonly open?: Readonly<Record<string, boolean>>;
   /** null where no library answers. */
   readonly devices?: ((devices: readonly NvmlDevice[]) => readonly NvmlDevice[]) | null;
   readonly ready?: boolean;
+  readonly cuda?: NvmlReading["cudaVersion"];
   readonly env?: Readonly<Record<string, string>>;
 }
 
 function changed(io: HostIo, change: Change): HostIo {
-  const { files = {}, links = {}, names = {}, nodes = {}, devices, ready, env = {} } = change;
+  const {
+    files = {},
+    links = {},
+    names = {},
+    nodes = {},
+    open = {},
+    devices,
+    ready,
+    cuda: version,
+    env = {},
+  } = change;
   return {
     ...io,
     env: { ...io.env, ...env },
@@ -42,12 +54,16 @@ function changed(io: HostIo, change: Change): HostIo {
     readLink: (path) => (path in links ? (links[path] ?? null) : io.readLink(path)),
     list: (path) => [...io.list(path), ...(names[path] ?? [])].sort(),
     exists: (path) => nodes[path] ?? io.exists(path),
+    mayOpen: (path) => open[path] ?? nodes[path] ?? io.mayOpen(path),
     run: async (...asked) => (devices === null ? null : io.run(...asked)),
     readNvml: async (libraries) => {
       const found = devices === null ? null : await io.readNvml(libraries);
       if (found === null) return found;
       const listed = devices?.(found.devices) ?? found.devices;
-      const told = ready === undefined ? {} : { ready: { value: ready } };
+      const told = {
+        ...(ready !== undefined && { ready: { value: ready } }),
+        ...(version !== undefined && { cudaVersion: version }),
+      };
       return { ...found, ...told, deviceCount: { value: listed.length }, devices: listed };
     },
   };
@@ -74,6 +90,7 @@ const driverLinks = (io: HostIo, driver: string | null) =>
 const h100 = machine("ubuntu2404-sapphirerapids-h100");
 const rtx5090 = machine("arch-zen5-rtx5090");
 const p100 = machine("centos7-broadwell-p100_r430_old_smi");
+const utility = machine("docker-cascadelake-t4_utility");
 const lxc = machine("lxc-cascadelake-t4_no_uvm");
 const pascal = `${pci}/0000:99:00.0`;
 const h100Version = h100.readText("/proc/driver/nvidia/version");
@@ -139,6 +156,17 @@ const cases: Readonly<Record<string, Case>> = {
     {},
     { nodes: { "/dev/nvidia-uvm": true } },
   ),
+  "libcuda is missing or empty": pair("HOST_NO_LIBCUDA", h100, { cuda: { code: 6 } }),
+  "a device of NVIDIA may not be opened": pair(
+    "HOST_NO_PERMISSION",
+    h100,
+    { nodes: { "/dev/nvidia-uvm": true }, open: { "/dev/nvidia-uvm": false } },
+    { nodes: { "/dev/nvidia-uvm": true } },
+  ),
+  "a container has none of the machine's cards": pair("HOST_CONTAINER_WITHOUT_DEVICES", utility, {
+    devices: () => [],
+    nodes: { "/dev/nvidia0": false },
+  }),
   "the compute mode of every GPU is Prohibited": pair(
     "HOST_GPU_NOT_READY",
     h100,
@@ -220,7 +248,11 @@ const winner = (facts: HostFacts, { code: of }: Case) =>
   resolveImage(Object.hasOwn(fleets, of) ? fleets[of as keyof typeof fleets] : newest, facts).match?.cell;
 
 /** The card that works gets its image, and so does a card that another user may open. */
-const works = ["no flavor drives both cards", "no render node of an AMD GPU may be opened"];
+const works = [
+  "no flavor drives both cards",
+  "a device of NVIDIA may not be opened",
+  "no render node of an AMD GPU may be opened",
+];
 
 describe("a state", () => {
   it.each(Object.entries(cases))("%s: no image for its GPUs, until the cure", async (name, state) => {

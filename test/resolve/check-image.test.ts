@@ -47,6 +47,34 @@ describe("an image with imgmatch's label", () => {
   );
 });
 
+describe("code that was compiled for features", () => {
+  const compiled = (...features: readonly string[]) =>
+    features.map((feature) => ({ feature, file: "/app/numpy.so", instructions: 2 }));
+  const unknownOf = (lacks: readonly string[], untold: readonly string[]) => {
+    const host = cpuHost();
+    const features = (host.cpu.features ?? []).filter((each) => ![...lacks, ...untold].includes(each));
+    const cpu = { ...host.cpu, features, unknown: untold };
+    const entry = { requires: requirement(null, [...lacks, ...untold]) };
+    const image = { platform, requires: null, env: [], entry, compiledFor: compiled(...lacks, ...untold) };
+    const { fits, unknown } = checkImage(image, { ...host, cpu });
+    expect(fits).toBeNull();
+    return unknown;
+  };
+
+  it("is told apart: what the CPU does not have, and what the facts do not tell", () => {
+    const file = "whether /app/numpy.so runs here: it was compiled for";
+    expect(unknownOf(["avx2"], [])).toEqual([
+      `${file} avx2 (2 instructions), which this host's CPU does not have`,
+    ]);
+    expect(unknownOf([], ["pni"])).toEqual([
+      `${file} pni (2 instructions), of which this host's facts do not tell`,
+    ]);
+    expect(unknownOf(["avx2"], ["pni"])).toEqual([
+      `${file} avx2 (2 instructions), which this host's CPU does not have, and for pni (2 instructions), of which this host's facts do not tell`,
+    ]);
+  });
+});
+
 describe("an image without the label", () => {
   const check = (env: readonly string[], host: Parameters<typeof checkImage>[1]) =>
     checkImage({ platform, requires: null, env }, host);

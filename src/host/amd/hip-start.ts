@@ -1,7 +1,10 @@
 /** The start of HIP: the error codes of `hipInit` and `hipGetDeviceCount`. Source: ROCm/hip, include/hip/hip_runtime_api.h, `hipError_t`. */
 
 import type { HostProblem } from "../../facts/facts.ts";
+import { isContainer } from "../container-runtime.ts";
+import type { HostIo } from "../host-io.ts";
 import { type Failure, failureOf, type Start, type StartTable } from "../start-table.ts";
+import { noPermission } from "./amd-problems.ts";
 import { readKfd } from "./kfd.ts";
 
 const versions = [7, 6, 5];
@@ -20,7 +23,7 @@ export const hipStart: StartTable = {
     CUDA_VISIBLE_DEVICES: undefined,
     GPU_DEVICE_ORDINAL: undefined,
   }),
-  devices: (io) => ["/dev/kfd", ...readKfd(io).gpus.flatMap(({ render }) => render ?? [])],
+  whyMute: whyNoHipHere,
   problem: problemOf,
   proved: (facts) => facts,
 };
@@ -31,6 +34,14 @@ export const hipFailures: Readonly<Record<number, Failure>> = {
   3: { name: "hipErrorNotInitialized", meaning: "the runtime does not start" },
   999: { name: "hipErrorUnknown", meaning: "unknown error" },
 };
+
+/** ROCm leaves out the GPUs that its user may not open. */
+function whyNoHipHere(io: HostIo): HostProblem | null {
+  const cards = readKfd(io).gpus.flatMap(({ render }) => render ?? []);
+  const isShut = (device: string) => io.exists(device) && !io.mayOpen(device);
+  const shut = isShut("/dev/kfd") ? ["/dev/kfd"] : cards.every(isShut) ? cards : [];
+  return shut.length === 0 ? null : noPermission(shut.join(", "), isContainer(io));
+}
 
 const cure = "see dmesg for amdgpu and kfd lines; reset the GPU (amd-smi reset -G) or reboot";
 

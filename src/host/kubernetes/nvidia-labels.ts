@@ -4,6 +4,7 @@
  */
 
 import { type GpuFacts, type NvidiaFacts, openGpuFacts } from "../../facts/facts.ts";
+import { cudaUnder } from "../../hardware/cuda-toolkits.ts";
 import { gpuOfProduct } from "../nvidia/complete-gpus.ts";
 import { unknownNvidia } from "../../facts/no-facts.ts";
 import { gpuCount, isNumber, type KubernetesNode, labelsDevice, mostGpus } from "./cluster-objects.ts";
@@ -20,7 +21,7 @@ export async function nvidiaFromLabels({
   if (isMigInvalid(labels)) {
     const unknown = driver === null ? openGpuFacts : (["gpus"] as const);
     return uncounted(
-      { ...unknownNvidia, driver, cuda: cudaVersion(labels), unknown },
+      { ...unknownNvidia, driver, cuda: cudaVersion(labels, driver), unknown },
       "the product is labelled MIG-INVALID: GPUs are in MIG mode without an instance, have several profiles, or are not all in that mode",
     );
   }
@@ -31,7 +32,7 @@ export async function nvidiaFromLabels({
   return {
     facts: {
       ...unknownNvidia,
-      ...{ driver, cuda: cudaVersion(labels), gpus },
+      ...{ driver, cuda: cudaVersion(labels, gpu.class === "tegra" ? null : driver), gpus },
       ...(driver === null ? { unknown: ["driver"] } : {}),
     },
     counted: !mig && isNumber(labels["nvidia.com/gpu.count"]),
@@ -81,12 +82,12 @@ function driverVersion(labels: Labels): string | null {
   return null;
 }
 
-/** The driver's CUDA version, which these labels call the runtime's. */
-function cudaVersion(labels: Labels): string | null {
+/** The driver's CUDA version, which these labels call the runtime's. A compatibility package in the labeller's container may have told it. */
+function cudaVersion(labels: Labels, driver: string | null): string | null {
   for (const stem of ["nvidia.com/cuda.runtime-version", "nvidia.com/cuda.runtime"]) {
     const [major, minor] = [labels[`${stem}.major`], labels[`${stem}.minor`]];
     const version = `${major}.${minor}`;
-    if (/^\d{1,3}\.\d{1,2}$/.test(version)) return version;
+    if (/^\d{1,3}\.\d{1,2}$/.test(version)) return cudaUnder(driver, version);
   }
   return null;
 }

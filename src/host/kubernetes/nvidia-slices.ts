@@ -6,6 +6,7 @@
 import { groupBy } from "../../io/collections.ts";
 import { type FactForm, factGrammar } from "../../facts/fact-grammar.ts";
 import type { GpuFacts, NvidiaFacts } from "../../facts/facts.ts";
+import { cudaUnder } from "../../hardware/cuda-toolkits.ts";
 import { gpuOfProduct } from "../nvidia/complete-gpus.ts";
 import { formatBus } from "../pci.ts";
 import { unknownNvidia } from "../../facts/no-facts.ts";
@@ -30,8 +31,14 @@ export async function nvidiaFromSlices(node: SlicedNode): Promise<GpuReport<Nvid
   const { facts, open } = slicedFacts({ ...node, devices }, gpus, ({ driverVersion = "" }) =>
     driverOf(driverVersion),
   );
+  const [cuda, ...others] = cudas;
+  const driver = gpus.every((gpu) => gpu.class === "tegra") ? null : facts.driver;
   return {
-    facts: { ...unknownNvidia, ...facts, cuda: cudas.length === 1 ? (cudas[0] ?? null) : null },
+    facts: {
+      ...unknownNvidia,
+      ...facts,
+      cuda: cuda === undefined || others.length > 0 ? null : cudaUnder(driver, cuda),
+    },
     counted: true,
     unproved: [
       ...open,

@@ -130,7 +130,7 @@ export function readUvm(io: HostIo): boolean | undefined {
  * NVIDIA's container toolkit brings the node and libcuda with the capability `compute` alone (libnvidia-container, `src/nvc_mount.c`). A
  * container without a mark of the toolkit got its devices by hand: LXC, `--device`.
  */
-function isGivenCuda({ env }: HostIo): boolean {
+export function isGivenCuda({ env }: HostIo): boolean {
   const { NVIDIA_DRIVER_CAPABILITIES: granted, NVIDIA_VISIBLE_DEVICES: devices } = env;
   if (granted === undefined) return devices === undefined;
   return granted.split(",").some((each) => ["all", "compute"].includes(each.trim()));

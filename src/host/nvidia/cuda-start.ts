@@ -2,6 +2,7 @@
 
 import type { HostFacts, HostProblem, NvidiaFacts } from "../../facts/facts.ts";
 import { type Failure, failureOf, type Start, type StartTable } from "../start-table.ts";
+import { whyNoCudaHere } from "./device-nodes.ts";
 import { cudaLibraries } from "./surroundings.ts";
 
 export const cudaStart: StartTable = {
@@ -18,11 +19,7 @@ export const cudaStart: StartTable = {
       .join(":"),
     CUDA_VISIBLE_DEVICES: undefined,
   }),
-  devices: (io) => [
-    "/dev/nvidiactl",
-    "/dev/nvidia-uvm",
-    ...io.list("/dev").flatMap((name) => (/^nvidia\d+$/.test(name) ? [`/dev/${name}`] : [])),
-  ],
+  whyMute: whyNoCudaHere,
   problem: problemOf,
   proved: (facts) => ({
     ...facts,

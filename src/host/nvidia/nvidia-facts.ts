@@ -1,13 +1,13 @@
 /** The NVIDIA part of the facts: each value from the best source that has it. Nothing is spawned while NVML has the answer. */
 
-import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
-import { compareCudaVersions, parseCudaVersion } from "../../hardware/driver-version.ts";
+import { cudaOfDriver, cudaUnder } from "../../hardware/cuda-toolkits.ts";
 import type { HostProblem, NvidiaFacts } from "../../facts/facts.ts";
 import type { HostIo } from "../host-io.ts";
 import * as problem from "../../facts/host-problems.ts";
 import type { PciGpu } from "../pci.ts";
 import { knownSources } from "../../facts/no-facts.ts";
 import { completeGpus, gpuSources } from "./complete-gpus.ts";
+import { isWithheld } from "./device-nodes.ts";
 import type { NvidiaPart, NvidiaReading } from "./nvidia-reading.ts";
 import { readDriver, tegraReading } from "./read-driver.ts";
 import { readSurroundings, type Surroundings } from "./surroundings.ts";
@@ -15,11 +15,16 @@ import { readSurroundings, type Surroundings } from "./surroundings.ts";
 /** The facts are null when there is neither an NVIDIA device nor a driver. */
 export async function readNvidia(io: HostIo, pci: readonly PciGpu[]): Promise<NvidiaPart> {
   const around = readSurroundings(io, pci);
-  if (around === null) return { facts: null, problems: [], sources: {} };
-  if (around.driver) return factsOf(io, around, await readDriver(io, around));
+  if (around === null) return noNvidia;
+  if (around.driver) {
+    const reading = await readDriver(io, around);
+    return reading === null ? noNvidia : factsOf(io, around, reading);
+  }
   if (around.tegra === null) return (await import("./driver-support.ts")).withoutDriver(around);
   return factsOf(io, around, tegraReading(around.tegra));
 }
+
+const noNvidia: NvidiaPart = { facts: null, problems: [], sources: {} };
 
 /** Completes the reading of the driver with what the surroundings and the tables tell. */
 async function factsOf(io: HostIo, around: Surroundings, reading: NvidiaReading): Promise<NvidiaPart> {
@@ -45,6 +50,7 @@ async function factsOf(io: HostIo, around: Surroundings, reading: NvidiaReading)
       ...around.problems,
       ...l4tProblem(around),
       ...reading.problems,
+      ...(reading.lacksCuda && isLinux(around) && !isWithheld(io) ? [problem.noLibcuda()] : []),
       ...completed.problems,
       ...(isComplete && isDriversWord(reading.source)
         ? []
@@ -79,6 +85,11 @@ async function driverProblems(
 
 function isDriversWord(source: string): boolean {
   return source === "nvml" || source === "nvidia-smi";
+}
+
+/** WSL2 and Jetson have other libraries in other folders. */
+function isLinux({ wsl, tegra }: Surroundings): boolean {
+  return !wsl && tegra === null;
 }
 
 function scaleOf({ wsl, tegra }: Surroundings): Pick<NvidiaFacts, "driverScale"> {
@@ -118,15 +129,16 @@ function libraryOf({ libraries }: Surroundings, reading: NvidiaReading, driver: 
  * NVML tells the CUDA version of the libcuda that it finds first, which can be a forward-compatibility library inside a
  * container: never more than the driver's own branch offers.
  */
-function cudaOf({ wsl, tegra }: Surroundings, reading: NvidiaReading, driver: string | null): Sourced {
-  const branch = driver === null ? null : cudaOfDriver(driver);
-  if (reading.cuda === null) return branch === null ? unknown : { value: branch, source: "driver branch" };
-  const reported = parseCudaVersion(reading.cuda);
-  const known = branch === null ? null : parseCudaVersion(branch);
-  const isHigher = reported !== null && known !== null && compareCudaVersions(reported, known) > 0;
-  return isHigher && !wsl && tegra === null
-    ? { value: branch, source: `driver branch (${reading.source} says ${reading.cuda}, of a compat library)` }
-    : { value: reading.cuda, source: reading.source };
+function cudaOf(around: Surroundings, reading: NvidiaReading, driver: string | null): Sourced {
+  const { cuda, source } = reading;
+  if (cuda === null) {
+    const branch = driver === null ? null : cudaOfDriver(driver);
+    return branch === null ? unknown : { value: branch, source: "driver branch" };
+  }
+  const offered = isLinux(around) ? cudaUnder(driver, cuda) : cuda;
+  return offered === cuda
+    ? { value: cuda, source }
+    : { value: offered, source: `driver branch (${source} says ${cuda}, of a compat library)` };
 }
 
 function l4tProblem({ module, tegra }: Surroundings): readonly HostProblem[] {

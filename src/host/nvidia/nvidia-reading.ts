@@ -12,6 +12,8 @@ export interface NvidiaReading {
   /** Class and integration are open: no source tells them. null when this source could not list the GPUs. */
   readonly gpus: readonly GpuFacts[] | null;
   readonly problems: readonly HostProblem[];
+  /** The driver looked for libcuda, to tell its CUDA version, and found none that can be loaded. */
+  readonly lacksCuda?: boolean;
   /** As {@link NvidiaFacts} has it. */
   readonly ready?: boolean;
 }

@@ -180,6 +180,8 @@ export interface SmiHeader {
   /** The kernel driver as NVML names it. On WSL2 the number of the Windows driver. */
   readonly driver: string | null;
   readonly cuda: string | null;
+  /** It says that there is no CUDA version: NVML found no libcuda. */
+  readonly lacksCuda: boolean;
 }
 
 /** Reads the head of what `nvidia-smi`, `nvidia-smi -q` or `nvidia-smi --version` prints; null without one. */
@@ -188,7 +190,8 @@ export function parseSmiHeader(text: string): SmiHeader | null {
   const program = /NVIDIA-SMI(?: version)?\s*:?\s+(\d[\d.]*)/i.exec(head)?.[1];
   const driver = labelled(head, "KMD Version") ?? labelled(head, "Driver Version");
   const cuda = labelled(head, "CUDA UMD Version") ?? labelled(head, "CUDA Version");
-  const found = { program: versionOf(program), driver: versionOf(driver), cuda: cudaOf(cuda) };
+  const lacksCuda = /\bCUDA (?:UMD )?Version\s*:\s*N\/A\b/i.test(head);
+  const found = { program: versionOf(program), driver: versionOf(driver), cuda: cudaOf(cuda), lacksCuda };
   return found.program === null && found.driver === null ? null : found;
 }
 
@@ -241,7 +244,7 @@ export function parseSmiComplaint(
   );
   if (handle !== null) return handleProblem(formatBus(handle[1] ?? ""), handle[2]?.trim() ?? "");
   if (/GPU is lost|fallen off the bus/i.test(text)) return problem.gpuLost(unnamed);
-  if (/No devices were found/i.test(text)) return problem.noDevices(driver, []);
+  if (/No devices (?:were )?found/i.test(text)) return problem.noDevices(driver, []);
   if (/Insufficient Permissions|No permission/i.test(text)) return problem.noPermission("NVML");
   const nvml = /Failed to initialize NVML:\s*([^\n[]{1,80})/.exec(text);
   if (nvml === null) return null;

@@ -39,11 +39,15 @@ export function interpretNvml(reading: NvmlReading): NvidiaReading {
     driver: version(nvmlValue(reading.driverVersion)),
     library: libraryVersion(nvmlValue(reading.nvmlVersion) ?? ""),
     cuda: formatCuda(nvmlValue(reading.cudaVersion)),
+    ...(noLibrary.includes(nvmlCode(reading.cudaVersion)) && { lacksCuda: true }),
     gpus: nvmlCode(reading.deviceCount) === nvmlCodes.success ? gpus : null,
     problems,
     ...given("ready", nvmlValue(reading.ready)),
   };
 }
+
+/** nvml.h has the second for a libcuda that is not found. A 580 answers with the first where libcuda is gone or empty. */
+const noLibrary: readonly number[] = [nvmlCodes.notFound, nvmlCodes.libraryNotFound];
 
 /** The fact, if it is known. */
 function given<Name extends string, Value>(name: Name, value: Value | null | undefined) {

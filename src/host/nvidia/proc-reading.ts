@@ -41,6 +41,13 @@ function visible(io: HostIo, gpus: readonly ProcGpu[]): readonly ProcGpu[] {
   return gpus.filter(({ minor }) => minor === null || io.exists(`/dev/nvidia${minor}`));
 }
 
+/** The device nodes that the cards of the module have, or should have; empty where the module's list cannot be read. */
+export function procNodes(io: HostIo): readonly string[] {
+  return readProcGpus(io).gpus.flatMap(({ minor, excluded }) =>
+    minor === null || excluded ? [] : [`/dev/nvidia${minor}`],
+  );
+}
+
 /** True if the module hides this GPU from every program. */
 export function isExcluded(io: HostIo, bus: string): boolean {
   return readProcGpus(io).gpus.some((gpu) => gpu.excluded && gpu.bus === bus);

@@ -2,18 +2,23 @@
 
 import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
 import type { HostProblem } from "../../facts/facts.ts";
+import { wslLibraries } from "../container-runtime.ts";
 import type { HostIo } from "../host-io.ts";
 import * as problem from "../../facts/host-problems.ts";
 import { unknownGpu } from "../../facts/no-facts.ts";
 import { completeGpus } from "./complete-gpus.ts";
+import { controlNode, isRefused, whyNoCards } from "./device-nodes.ts";
 import type { NvidiaReading } from "./nvidia-reading.ts";
 import { interpretNvml } from "./nvml.ts";
 import { type NvmlReading, nvmlCodes, nvmlMeaning } from "./nvml-reading.ts";
 import { hasMigInstances, readProcNvidia } from "./proc-reading.ts";
-import { nvmlLibraries, type Surroundings, type Tegra } from "./surroundings.ts";
+import { mayLackLibcuda, nvmlLibraries, type Surroundings, type Tegra } from "./surroundings.ts";
 
-/** Asks NVML. Else the kernel's files answer where they tell enough, with the fault of NVML, and else nvidia-smi. */
-export async function readDriver(io: HostIo, around: Surroundings): Promise<NvidiaReading> {
+/**
+ * Asks NVML. Else the kernel's files answer where they tell enough, with the fault of NVML, and else nvidia-smi. null on a WSL2 with nothing of
+ * NVIDIA.
+ */
+export async function readDriver(io: HostIo, around: Surroundings): Promise<NvidiaReading | null> {
   const { module, pci, tegra, wsl, container, control } = around;
   const driver = module?.version ?? null;
   if (container && !control && !wsl && tegra === null) {
@@ -21,15 +26,23 @@ export async function readDriver(io: HostIo, around: Surroundings): Promise<Nvid
     return { source: "/dev", driver, library: null, cuda: null, gpus: [], problems };
   }
   const nvml = await io.readNvml(nvmlLibraries);
-  if (nvml !== null && nvml.init === nvmlCodes.success) {
-    const reading = interpretNvml(nvml);
-    if (reading.gpus !== null) return reading;
-  }
   const proc = tegraFallback(readProcNvidia(io, driver, pci), tegra);
   const procWith = (...problems: readonly HostProblem[]) => ({
     ...proc,
     problems: [...proc.problems, ...problems],
   });
+  /** A driver lists no card that the asker may not open. */
+  const judged = (reading: NvidiaReading): NvidiaReading => {
+    const why = reading.gpus?.length === 0 ? whyNoCards(io) : null;
+    if (why === null) return reading;
+    return "refused" in why
+      ? procWith(problem.noPermission(why.refused.join(", ")))
+      : { ...reading, problems: [problem.noneGiven(why.absent)] };
+  };
+  if (nvml !== null && nvml.init === nvmlCodes.success) {
+    const reading = interpretNvml(nvml);
+    if (reading.gpus !== null) return judged(withLoader(io, nvml, reading));
+  }
   if (nvml !== null && !isMissingLibrary(nvml)) return procWith(nvmlProblem(io, nvml, around));
   // The old Jetson stack has no nvidia-smi.
   if (module !== null && module.l4t !== null) return proc;
@@ -39,10 +52,22 @@ export async function readDriver(io: HostIo, around: Surroundings): Promise<Nvid
   const { readNvidiaSmi } = await import("./run-nvidia-smi.ts");
   const smi = await readNvidiaSmi(io, around);
   if (smi === null) {
+    if (wsl && !isNvidiaWsl(io, around)) return null;
     const silent = wsl ? [problem.nvmlFailed("neither libnvidia-ml nor nvidia-smi is there", false)] : [];
     return procWith(...mismatch(around), ...silent);
   }
-  return smi.gpus === null ? procWith(...smi.problems) : smi;
+  return smi.gpus === null ? procWith(...smi.problems) : judged(smi);
+}
+
+/** NVML asks the loader for libcuda. An NVML that the loader itself does not find may lie beside a libcuda that the loader does not find. */
+function withLoader(io: HostIo, { library }: NvmlReading, reading: NvidiaReading): NvidiaReading {
+  return library === nvmlLibraries[0] || mayLackLibcuda(io) ? reading : { ...reading, lacksCuda: false };
+}
+
+/** Every GPU of Windows gives WSL2 /dev/dxg. */
+function isNvidiaWsl(io: HostIo, { module, control, libraries }: Surroundings): boolean {
+  const names = ["libcuda.so.1", "libnvidia-ml.so.1"].map((name) => `${wslLibraries}/${name}`);
+  return module !== null || control || libraries.length > 0 || names.some((path) => io.exists(path));
 }
 
 function isMissingLibrary({ init }: NvmlReading): boolean {
@@ -62,8 +87,7 @@ function nvmlProblem(
     );
   }
   if (init === nvmlCodes.gpuIsLost) return problem.gpuLost("(NVML does not say which)");
-  const refused = io.exists("/dev/nvidiactl") && !io.mayOpen("/dev/nvidiactl");
-  if (init === nvmlCodes.noPermission || refused) return problem.noPermission("/dev/nvidiactl");
+  if (init === nvmlCodes.noPermission || isRefused(io, controlNode)) return problem.noPermission(controlNode);
   return problem.nvmlFailed(nvmlMeaning(init === nvmlCodes.success ? nvmlCodes.unknown : init), container);
 }
 

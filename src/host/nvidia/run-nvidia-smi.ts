@@ -19,7 +19,7 @@ import {
   unknownField,
 } from "./nvidia-smi.ts";
 import { wslLibraries } from "../container-runtime.ts";
-import type { Surroundings } from "./surroundings.ts";
+import { mayLackLibcuda, type Surroundings } from "./surroundings.ts";
 
 /** A server without the persistence daemon needs some seconds to wake its eight GPUs. */
 export const smiTimeoutMs = 15_000;
@@ -37,14 +37,15 @@ export async function readNvidiaSmi(io: HostIo, around: Surroundings): Promise<N
   const { gpus, problems } = judge(answer, around);
   // A program that just failed is not run again.
   const isAlive = gpus !== null && gpus.length > 0;
-  const header =
-    isAlive && (wsl || cudaOfDriver(around.module?.version ?? "") === null) ? readHeader(await run()) : null;
+  const wantsHeader = wsl || cudaOfDriver(around.module?.version ?? "") === null || mayLackLibcuda(io);
+  const header = isAlive && wantsHeader ? readHeader(await run()) : null;
   const list = isAlive && gpus.some((gpu) => gpu.mig === true) ? await run("-L") : null;
   return {
     source: "nvidia-smi",
     driver: gpus?.find((gpu) => gpu.driver !== null)?.driver ?? header?.driver ?? null,
     library: wsl ? (header?.program ?? null) : null,
     cuda: header?.cuda ?? null,
+    ...(header?.lacksCuda && { lacksCuda: true }),
     gpus: gpus === null ? null : gpusOf(gpus, list?.stdout ?? ""),
     problems,
   };

@@ -138,6 +138,20 @@ export function readDriverLibraries(io: HostIo): readonly LibraryReading[] {
   );
 }
 
+/**
+ * True if the folders of the driver's libraries show an empty libcuda.so.1 or a link to nothing, or NVML and no libcuda. A loader may know
+ * other folders, so the driver has the last word.
+ */
+export function mayLackLibcuda(io: HostIo): boolean {
+  const listed = (name: string) =>
+    libraryFolders
+      .map((folder) => `${folder}/${name}`)
+      .filter((path) => io.exists(path) || io.readLink(path) !== null);
+  const found = listed("libcuda.so.1");
+  if (found.length === 0) return listed("libnvidia-ml.so.1").length > 0;
+  return found.some((path) => !io.exists(path) || io.readText(path, 1) === "");
+}
+
 /** `libnvidia-ml.so.570.124.06`, with or without folders before it → `570.124.06`. */
 export function parseLibraryTarget(target: string): string | null {
   return /(?:^|\/)lib(?:nvidia-ml|cuda)\.so\.(\d+(?:\.\d+){1,3})$/.exec(target)?.[1] ?? null;

@@ -102,6 +102,11 @@ describe("NVIDIA's ResourceSlices", () => {
     expect(checkFit(fits, { ...host, cpu: { ...host.cpu, features: levelV3 } }).ok).toBe(true);
   });
 
+  it("tell no higher CUDA version than the branch of their driver offers", async () => {
+    const { nvidia: side } = await read(node(), nvidia([h100(0, "535.183.1")]));
+    expect(side).toMatchObject({ driver: "535.183.01", cuda: "12.2" });
+  });
+
   it("have MIG instances as parts of their card, and none that could be", async () => {
     const fixed = await read(node(), nvidia([mig("1g.10gb", "MIG-a"), mig("2g.20gb", "MIG-b")]));
     expect(fixed.nvidia).toMatchObject({ driver: "580.142" });

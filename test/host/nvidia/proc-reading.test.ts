@@ -65,7 +65,7 @@ describe("nvidia-smi", () => {
   it("reads values with remarks behind them, and the newer words before the older", () => {
     const text =
       "Driver Version : 610.57.04 [Deprecated; will be removed in CUDA 14.0. Use KMD Version instead]\nCUDA Version : 13.3 [Deprecated]\n";
-    expect(parseSmiHeader(text)).toEqual({ program: null, driver: "610.57.04", cuda: "13.3" });
+    expect(parseSmiHeader(text)).toMatchObject({ program: null, driver: "610.57.04", cuda: "13.3" });
     expect(parseSmiHeader(`${text}KMD Version : 611.00\nCUDA UMD Version : 13.4\n`)).toMatchObject({
       driver: "611.00",
       cuda: "13.4",

@@ -42,6 +42,9 @@ describe(
       ["02-h200-fabricmanager-802", waiting, /HOST_BROKEN: HOST_FABRIC_NOT_READY: .*nvidia-fabricmanager/],
       ["03-mig-enabled-no-instances", withMig, /HOST_BROKEN: HOST_MIG_EMPTY: .*nvidia-smi -mig 0/],
       ["05-orin-jp6-cuda129-compat", withoutMig, /COMPAT_NOT_SUPPORTED for cu129-compat/],
+      ["b-02-vgpu-manager-host-no-libcuda", withoutMig, /HOST_BROKEN: HOST_NO_LIBCUDA/],
+      ["b-02b-vgpu-manager-host-cuda-na", withoutMig, /HOST_BROKEN: HOST_NO_LIBCUDA/],
+      ["b-08c-wsl-no-nvidia-cpu-fleet", withoutMig, /^$/],
       ["10-azure-milan-no-pku", withoutMig, /^$/],
       ["14-m4-vm-sve2-without-sve", withoutMig, /^$/],
       ["17b-lxc-no-uvm", withoutMig, /HOST_BROKEN: HOST_NO_UVM/],
@@ -54,7 +57,9 @@ describe(
       const { match, rejected } = resolveImage(lock, await hostOf(name, change));
       const script = join(folder, `${name}.sh`);
       writeFileSync(script, (await fleetScript(lock, { version: "1.0.0" })).text);
-      const { env, smi, ...machine } = fixtureMachine(join(samples, name), change);
+      const { env, smi: found, ...machine } = fixtureMachine(join(samples, name), change);
+      // Its NVML is not there either.
+      const smi = name.startsWith("b-08c") ? null : found;
       writeMachine(join(folder, name), { ...machine, env, smi });
       const asked = { script, root: join(folder, name), env, smi: smi === null ? null : bin };
       for (const dialect of dialects) {

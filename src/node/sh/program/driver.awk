@@ -91,7 +91,9 @@ function procgpus(  i, j, t, m, w, s, k, refused) {
     m = field(t, "Device Minor")
     buses[++k] = w
     src[w] = t
-    absent[w] = inside && m ~ /^[0-9]+$/ && length(m) < 5 && !(("/dev/nvidia" (m + 0)) in has)
+    m = m ~ /^[0-9]+$/ && length(m) < 5 ? "/dev/nvidia" (m + 0) : ""
+    if (m != "") cardnode[++cardnodes] = m
+    absent[w] = inside && m != "" && !(m in has)
   }
   if (refused) forbidden(s)
   if (dn && !refused) {
@@ -107,13 +109,22 @@ function procgpus(  i, j, t, m, w, s, k, refused) {
   }
   for (i = 1; i <= pn; i++) if (pv[i] == "nvidia") { listed = 1; gpu(N, "", "", "", pd[i], pb[i]) }
 }
+# Why nvidia-smi lists no card, as host/nvidia/device-nodes.ts finds it. The cards that this user may not open are there for a container.
+function nocards(kept,  i, k, s) {
+  for (i = 1; i <= cardnodes; i++) if (cardnode[i] in has) {
+    if (!system("{ true <>\"$IMGMATCH_ROOT" cardnode[i] "\"; } 2>/dev/null")) return
+    s = s (k++ ? ", " : "") cardnode[i]
+  }
+  if (k) { N = kept; forbidden(s) }
+  else if (cardnodes && inside) tell("CONTAINER_WITHOUT_DEVICES", cardnodes " GPU" (cardnodes == 1 ? "" : "s") " in the machine, none given to this container")
+}
 function sort(a, k,  i, j, t) {
   for (i = 2; i <= k; i++) { t = a[i]; for (j = i - 1; j > 0 && a[j] > t; j--) a[j + 1] = a[j]; a[j + 1] = t }
 }
 # A driver library on disk of another version than the loaded module.
 function mismatch(  c, l, i, k, s, first) {
   if (module == "") return
-  c = "cd \"$IMGMATCH_ROOT/\" && for d in @folders@; do set -- \"$@\" $d/libnvidia-ml.so.1 $d/libcuda.so.1; done && ls -ld \"$@\" 2>/dev/null"
+  c = "cd \"$IMGMATCH_ROOT/\" && for d in $IMGMATCH_FOLDERS; do set -- \"$@\" $d/libnvidia-ml.so.1 $d/libcuda.so.1; done && ls -ld \"$@\" 2>/dev/null"
   while ((c | getline l) > 0) if ((i = index(l, " -> "))) {
     s = substr(l, i + 4)
     sub(/^.*\//, "", s)
@@ -145,7 +156,7 @@ function readable(p) {
   if (slurp(p)) return loaded = 1
   if (p in has) denied = 1
 }
-function nvidia(  i, p, s, free, lost) {
+function nvidia(  i, p, s, free, lost, kept) {
   p = "/proc/driver/nvidia/version"
   if (readable(p)) known = kernelmodule(text)
   if (!known && readable("/sys/module/nvidia/version") && number(s = trim(text))) { module = s; known = 1 }
@@ -180,14 +191,17 @@ function nvidia(  i, p, s, free, lost) {
   }
   procgpus()
   named = told
+  kept = N
   # The old Jetson stack has no nvidia-smi.
   if (!l4t && !cpuonly && !(unchecked && enough())) {
     if (!nvidiasmi()) {
+      # Every GPU of Windows gives WSL2 /dev/dxg.
+      if (wsl && !loaded && !denied && !control && !("nvidia-ml" in has) && !("cuda" in has)) { device = 0; return }
       if (wsl) broken("NVML_FAILED", "neither libnvidia-ml nor nvidia-smi is there")
       else if (!tegra && !unchecked) refusal = "HOST_UNCHECKED: nvidia-smi is not there to say whether the driver and its GPUs work; --unchecked goes without it"
       mismatch()
     }
-    else if (fromsmi) told = told - named
+    else if (fromsmi) { told = told - named; if (!N && !wsl && !tegra) nocards(kept) }
   } else if (!l4t && !cpuonly) mismatch()
   named = told
   #if arm

@@ -39,7 +39,7 @@ function complaint(t) {
   if (match(t, /device handle for gpu[ \t]*[0-9a-f:.]*[ \t]*:[ \t]*[^.\n]+/))
     return (substr(t, RSTART, RLENGTH) ~ /gpu is lost|fallen off/ ? "GPU_LOST: " : "NVML_FAILED: ") substr(t, RSTART, RLENGTH)
   if (t ~ /gpu is lost|fallen off the bus/) return "GPU_LOST: a GPU has fallen off the bus"
-  if (index(t, "no devices were found")) return "NO_DEVICES: the driver is loaded and lists no GPU"
+  if (t ~ /no devices (were )?found/) return "NO_DEVICES: the driver is loaded and lists no GPU"
   if (t ~ /insufficient permissions|no permission/) return "NO_PERMISSION: no permission for NVML"
   if (match(t, /failed to initialize nvml:[^\n\[]+/)) return "NVML_FAILED: " substr(t, RSTART, RLENGTH)
 }
@@ -82,7 +82,7 @@ function nvidiasmi(  f, i, k, l, n, c, w, s, t, x, strays, alive, mig, numbers, 
   if (toolong()) return 1
   # NVML knows no device either. The PCI bus tells why.
   if (s ~ /^NO_DEVICES/) { N = 0; listed = 1; fromsmi = 1; return 1 }
-  if (s ~ /^NVML_FAILED: failed/ && control && !("w" in has)) s = "NO_PERMISSION"
+  if (s ~ /^NVML_FAILED: failed/ && control && !("w/dev/nvidiactl" in has)) s = "NO_PERMISSION"
   if (s ~ /^NO_PERMISSION/) forbidden("NVML")
   else if (s != "") { k = index(s, ":"); broken(substr(s, 1, k - 1), substr(s, k + 2)) }
   if (!alive) {
@@ -127,7 +127,7 @@ function nvidiasmi(  f, i, k, l, n, c, w, s, t, x, strays, alive, mig, numbers, 
     if (s != "" && s != "None") ill[N - 1] = "recovery action " s
     if (get(c, "remapped_rows.failure") == "Yes") ill[N - 1] = "broken memory, replace it"
   }
-  if (wsl || module == "" || branchcuda(module) == "") readheader()
+  if (wsl || module == "" || branchcuda(module) == "" || ("emptycuda" in has) || ("nvidia-ml" in has) && !("cuda" in has)) readheader()
   if (mig) readmig()
   return 1
 }
@@ -148,6 +148,7 @@ function readheader(  s) {
   }
   if (smidriver == "") smidriver = leading(label("KMD Version"))
   if (smidriver == "") smidriver = leading(label("Driver Version"))
+  if (tolower(output) ~ /cuda (umd )?version *: *n\/a/) lackscuda = 1
   s = label("CUDA UMD Version")
   if (s == "") s = label("CUDA Version")
   if (s ~ /^[0-9]+\.[0-9][0-9]?$/ && length(s) < 7) smicuda = s

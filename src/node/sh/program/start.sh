@@ -11,6 +11,10 @@ $1"
 exists() {
   [ -e "$R$1" ] && fact "e $1"
 }
+# Mode bits say less than open does. A special command in place of true would end some shells where the file may not be opened.
+opens() {
+  [ -e "$R$1" ] && { true <>"$R$1"; } 2>/dev/null && fact "e w$1"
+}
 for a do
   case $a in
     --cpu|--unchecked) fact "${a#--}" ;;
@@ -50,7 +54,18 @@ for p in /proc/device-tree/compatible /etc/nv_tegra_release; do
   exists "$p"
 done
 #end
-[ -r "$R/dev/nvidiactl" ] && [ -w "$R/dev/nvidiactl" ] && fact "e w"
+opens /dev/nvidiactl
+opens /dev/nvidia-uvm
+# The driver's libraries, also links to nothing. An empty one has no content.
+export IMGMATCH_FOLDERS="@folders@"
+for d in $IMGMATCH_FOLDERS @wsl@; do
+  for p in nvidia-ml cuda; do
+    l=$R/$d/lib$p.so.1
+    [ -e "$l" ] || [ -L "$l" ] || continue
+    fact "e $p"
+    [ -s "$l" ] || fact "e empty$p"
+  done
+done
 # A file may vanish meanwhile.
 {
   for d in "$R"/sys/bus/pci/devices/*; do
@@ -100,7 +115,7 @@ for p in /sys/class/kfd /sys/module/amdgpu; do
 done
 for d in "$R"/dev/kfd "$R"/dev/dri/renderD[0-9]*; do
   exists "${d#"$R"}"
-  [ -r "$d" ] && [ -w "$d" ] && fact "e w${d#"$R"}"
+  opens "${d#"$R"}"
 done
 for d in "$R"@kfd@/*; do
   [ -e "$d/properties" ] || continue

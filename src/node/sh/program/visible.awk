@@ -62,6 +62,8 @@ function states(  i, j, k) {
     if (i in untold && cc[i] + 0 >= 90 && "nvswitch" in has && !unchecked) refusal = "FACT_UNKNOWN: this nvidia-smi does not tell whether the NVSwitch fabric is up: update the driver, or take --unchecked"
   }
   if (k && k == V) broken("GPU_NOT_READY", "all are Prohibited: nvidia-smi -c DEFAULT")
+  if (lackscuda && scale == "linux" && (!inside || "/dev/nvidia-uvm" in has || cudagiven())) broken("NO_LIBCUDA", "the driver finds no libcuda.so.1 that loads: install its compute libraries")
+  if (V && scale == "linux" && ("/dev/nvidia-uvm" in has) && !("w/dev/nvidia-uvm" in has)) forbidden("/dev/nvidia-uvm")
   if (V && inside && control && scale == "linux" && !("/dev/nvidia-uvm" in has) && cudagiven()) broken("NO_UVM", "no /dev/nvidia-uvm in this container: make it on the host (nvidia-modprobe -u -c=0), and start the container with it")
 }
 function cudagiven(  a, k, i) {
