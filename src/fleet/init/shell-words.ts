@@ -99,7 +99,10 @@ function plain(reader: Reader, character: string): void {
   if (/[\n;|&()]/.test(character)) endCommand(reader);
   else if (/\s/.test(character)) endWord(reader);
   else {
-    if (/[*?[\]{}]/.test(character) || (character === "~" && /[=:]/.test(reader.word?.text.at(-1) ?? "=")))
+    if (
+      /[*?[\]{}]/.test(character) ||
+      (character === "~" && (reader.word === null || /[=:]/.test(reader.source[reader.at - 1] ?? "")))
+    )
       opened(reader).isUnderstood = false;
     add(reader, character);
   }
@@ -122,7 +125,7 @@ function add(reader: Reader, character: string): void {
 }
 
 function escaped(reader: Reader): void {
-  const continued = /\\\r?\n/y;
+  const continued = /\\(\r?\n|$)/y;
   continued.lastIndex = reader.at;
   const [line] = continued.exec(reader.source) ?? [];
   if (line === undefined) {
@@ -167,8 +170,8 @@ function dollar(reader: Reader, inQuotes: boolean): void {
   const word = opened(reader);
   const variable = /\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})/y;
   variable.lastIndex = reader.at;
-  const [written, plain, bracketed] = variable.exec(reader.source) ?? [];
-  const name = plain ?? bracketed;
+  const [written, bare, bracketed] = variable.exec(reader.source) ?? [];
+  const name = bare ?? bracketed;
   if (written !== undefined && name !== undefined) {
     const value = Object.hasOwn(reader.env, name) ? String(reader.env[name]) : undefined;
     if (value === undefined) word.isKnown = false;
@@ -176,6 +179,8 @@ function dollar(reader: Reader, inQuotes: boolean): void {
     else if (!inQuotes && splitting.test(value)) word.isUnderstood = false;
     word.text += value ?? `\${{ env.${name} }}`;
     reader.at += written.length;
+    // The name may go on in the next line.
+    if (bare !== undefined && isContinued(reader, reader.at)) word.isUnderstood = false;
     return;
   }
   const next = reader.source[reader.at + 1] ?? "";
@@ -183,9 +188,15 @@ function dollar(reader: Reader, inQuotes: boolean): void {
     skipPair(reader, next, next === "(" ? ")" : "}");
     return;
   }
-  if (/[\d@*#?$!'"-]/.test(next) && !(inQuotes && /['"]/.test(next))) word.isUnderstood = false;
+  const isPart = /[\d@*#?$!'"-]/.test(next) && !(inQuotes && /['"]/.test(next));
+  if (isPart || isContinued(reader, reader.at + 1)) word.isUnderstood = false;
   word.text += "$";
   reader.at += 1;
+}
+
+/** True where the next line goes on with the word. */
+function isContinued({ source }: Reader, at: number): boolean {
+  return /^\\\r?\n/.test(source.slice(at, at + 3));
 }
 
 /** Skips an expansion, which a shell alone can read. */
