@@ -22,7 +22,7 @@ import {
 } from "./bake-values.ts";
 import { foreignPath, sortContexts, sortSettings } from "./build-settings.ts";
 import type { Definition, OriginalBuild } from "./original-build.ts";
-import { type BakeTarget, type BakeTargets, findBake, type PrintBake } from "./print-bake.ts";
+import { type BakeRun, type BakeTarget, type BakeTargets, findBake, type PrintBake } from "./print-bake.ts";
 import type { BakeRequest } from "./workflow-steps.ts";
 
 interface BakeOptions {
@@ -33,7 +33,7 @@ interface BakeOptions {
   readonly signal: AbortSignal | undefined;
 }
 
-interface BakeInputs extends Pick<BakeRequest, "files" | "targets" | "set" | "variables" | "unknown"> {}
+type BakeInputs = Pick<BakeRequest, "files" | "targets" | "set" | "variables" | "unknown">;
 
 /** Later files override earlier ones. Throws `ENGINE_FAILED` if buildx refuses the files, and `ENGINE_NOT_FOUND` without buildx. */
 export async function readBake(files: readonly string[], options: BakeOptions): Promise<Definition> {
@@ -89,6 +89,16 @@ export async function readBakeOf(request: BakeRequest, options: BakeOptions): Pr
 /** Files that compose reads variables from by itself, or that a service has for its containers. */
 const isDotEnv = (name: string) => /^\.env$|^\.env\.|\.env$/.test(name);
 
+type OwnRun = Pick<BakeRun, "last" | "targets" | "set">;
+
+/** After this time, no run more is started that is shown values of this machine: what they change is not known then. */
+const mostShowingMs = 60_000;
+
+function nullIfRefused(error: unknown): null {
+  if (error instanceof ImgmatchError) return null;
+  throw error;
+}
+
 /** The targets with the definition's values alone, and by their names what is not known of them. */
 async function knownTargets(
   { files, targets, set, variables, unknown }: BakeInputs,
@@ -123,41 +133,26 @@ async function knownTargets(
     return at;
   };
   const paths = files.map((file) => (posix.normalize(file).startsWith("..") ? resolve(folder, file) : file));
-  const run = async (
-    more: readonly string[],
-    { env: shown, hasDotEnv }: Omit<Showing, "names">,
-    only = targets,
-  ) =>
-    await print({
-      files: paths,
-      last: more,
-      targets: only,
-      set,
-      cwd: await folderWith(hasDotEnv),
-      env: shown,
-    });
+  const run = async ({ env: shown, hasDotEnv }: Omit<Showing, "names">, own: OwnRun) =>
+    await print({ files: paths, ...own, cwd: await folderWith(hasDotEnv), env: shown });
   const ofHidden = { env: hidden, hasDotEnv: false };
   const last: string[] = [];
   let unfit: readonly string[] = hasCompose ? dotEnv.unfit : [];
   if (Object.keys(variables).length > 0 && sources.some((source) => !isCompose(source))) {
-    const question = join(temporary, "question.hcl");
+    const [question, answer] = [join(temporary, "question.hcl"), join(temporary, "variables.hcl")];
     await writeFile(question, questionFile(variables));
-    const told = await print({
-      ...{ files: paths, last: [question], targets: [questionTarget], set: [] },
-      ...{ cwd: await folderWith(false), env: hidden },
-    });
+    const told = await run(ofHidden, { last: [question], targets: [questionTarget], set: [] });
     const written = variablesFile(variables, told[questionTarget]?.args ?? {});
     unfit = [...unfit, ...written.unfit];
-    last.push(join(temporary, "variables.hcl"));
-    await writeFile(join(temporary, "variables.hcl"), written.text);
+    await writeFile(answer, written.text);
+    last.push(answer);
   }
-  const printed = await run(last, ofHidden);
+  const printed = await run(ofHidden, { last, targets, set });
+  const until = performance.now() + mostShowingMs;
   const shown: { readonly names: readonly string[]; readonly targets: BakeTargets | null }[] = [];
   for (const showing of showings) {
-    const targetsOf = await run(last, showing).catch((error: unknown) => {
-      if (error instanceof ImgmatchError) return null;
-      throw error;
-    });
+    const isLate = performance.now() > until;
+    const targetsOf = isLate ? null : await run(showing, { last, targets, set }).catch(nullIfRefused);
     shown.push({ names: showing.names, targets: targetsOf });
   }
   const known = withoutMachine(printed, shown);
