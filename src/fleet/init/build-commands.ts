@@ -2,114 +2,170 @@
 
 import { posix } from "node:path";
 import { remember } from "../../io/collections.ts";
-import { splitWords, unquoted } from "../dockerfile/instructions.ts";
+import { foreignPath } from "./build-settings.ts";
+import { asFound, type JobFiles, shortened } from "./job-files.ts";
 import type { OriginalBuild } from "./original-build.ts";
+import { commandsOf, type ShellWord } from "./shell-words.ts";
 import { argumentsIn, buildsOf, type Job, notKnown } from "./workflow-builds.ts";
 import { type Contexts, textWith } from "./workflow-expressions.ts";
 
 const builders =
-  /^(?:sudo\s+)?(?:docker\s+(?:buildx\s+|image\s+)?build|nerdctl\s+build|podman\s+(?:image\s+)?build|buildah\s+(?:bud|build))\s+(.*)$/s;
+  /^(?:docker (?:buildx |image |builder )?build|nerdctl build|podman (?:image )?build|buildah (?:bud|build))$/;
 
 /** Commands that build images, or may build some, in ways that only they know. */
 const others =
-  /^(?:sudo\s+)?(docker\s+buildx\s+bake|docker[ -]compose\b.*\b(?:build|up)\b|buildctl\s|earthly\s|pack\s+build|ko\s+build|depot\s+\w+|img\s+build|make\s+.*(?:docker|image|container)|(?:\.\/|ba?sh\s+)\S*(?:build|docker|image)\S*)/;
+  /^(docker\s+buildx\s+bake|docker[ -]compose\b.*\b(?:build|up)\b|buildctl\s|earthly\s|pack\s+build|ko\s+build|depot\s+\w+|img\s+build|make\s+.*(?:docker|image|container)|(?:\.\/|ba?sh\s+)\S*(?:build|docker|image)\S*)/;
 
-/** @param folder in which the script starts */
+/** A build within another command, as in `xargs docker build` or `bash -c "docker build ."`. */
+const within =
+  /\b(?:docker|podman|nerdctl|buildah)\s+(?:buildx\s+|image\s+|builder\s+|-\S+\s+)?(?:build|bud)\b/;
+
+/** A folder of the repository. */
+export interface Folder {
+  readonly path: string;
+  /** Why nobody knows which it is. */
+  readonly why: string | null;
+}
+
+/** @param script its folder is where it starts; `shell` is GitHub's word for the program that reads it */
 export function commandBuilds(
   job: Job,
-  script: { readonly text: string; readonly folder: string },
+  script: { readonly text: string; readonly folder: Folder; readonly shell: string },
   contexts: Contexts,
+  files: JobFiles,
 ): { readonly builds: readonly OriginalBuild[]; readonly notes: readonly string[] } {
   const known = { ...contexts, env: withoutAssigned(contexts.env, script.text) };
+  const notRead = (text: string) => `job ${job.name}: init does not read ${shortened(text)}`;
+  if (!/^(|sh|bash|\/bin\/(ba)?sh)(\s|$)/.test(script.shell))
+    return { builds: [], notes: within.test(script.text) ? [notRead(`a script of ${script.shell}`)] : [] };
   const notes: string[] = [];
-  let { folder } = script;
-  const builds = commandsOf(script.text).flatMap((command): readonly OriginalBuild[] => {
-    const entered = /^cd\s+["']?([\w./-]+)["']?$/.exec(command)?.[1];
-    if (entered !== undefined) folder = posix.join(folder, entered);
-    const flags = builders.exec(command)?.[1];
-    if (flags !== undefined) return commandBuild(job, flags, folder, known);
-    if (others.test(command)) notes.push(`job ${job.name}: init does not read ${shortened(command)}`);
+  const folders = [script.folder];
+  const builds = commandsOf(script.text, known).flatMap((command): readonly OriginalBuild[] => {
+    // A subshell leaves the folder of the shell as it is.
+    const folder = folders[Math.min(command.depth, folders.length - 1)] ?? script.folder;
+    folders.length = Math.min(folders.length, command.depth + 1);
+    while (folders.length <= command.depth) folders.push(folder);
+    const words = withoutPrefix(command.words);
+    const [program] = words;
+    if (/^(cd|pushd|popd)$/.test(program?.text ?? "")) {
+      folders[command.depth] = entered(folder, words);
+      return [];
+    }
+    const size = [2, 3].find((length) => builders.test(textOf(words.slice(0, length)))) ?? 0;
+    if (size > 0)
+      return commandBuild(job, words.slice(size), folder, known).map((build) => asFound(build, files));
+    files.commands.push(command);
+    const isOther = others.test(words.map(({ written }) => written).join(" "));
+    const isWithin = within.test(command.written) && !/^(echo|printf|grep)$/.test(program?.text ?? "");
+    const isUnknown = program?.isKnown === false && words[1]?.text === "build";
+    if (isOther || isWithin || isUnknown) notes.push(notRead(command.written));
     return [];
   });
   return { builds, notes };
 }
 
-/** A backslash continues a line. Words that open a block of the shell stand before a command. */
-function commandsOf(script: string): readonly string[] {
-  return script
-    .replace(/\\\r?\n/g, " ")
-    .split(/\r?\n|&&|\|\||;/)
-    .map((command) => command.trim().replace(/^(?:(?:do|then|else|time|exec|\(|\{)\s+)+/, ""));
+function textOf(words: readonly ShellWord[]): string {
+  return words.map(({ text }) => text).join(" ");
 }
 
-function shortened(command: string): string {
-  return command.length > 60 ? `${command.slice(0, 60)} …` : command;
+const before =
+  /^(do|then|else|elif|if|while|until|time|exec|command|nohup|sudo|env|!|\{|[A-Za-z_]\w*\+?=.*)$/s;
+
+/** Without words of the shell, variables and programs that stand before a command. */
+function withoutPrefix(words: readonly ShellWord[]): readonly ShellWord[] {
+  let at = 0;
+  for (;;) {
+    const text = words[at]?.text;
+    if (text === undefined || !(before.test(text) || text === "timeout")) return words.slice(at);
+    at += 1;
+    if (/^(sudo|env|timeout)$/.test(text)) while (words[at]?.text.startsWith("-")) at += 1;
+    // Its first argument is the time.
+    if (text === "timeout") at += 1;
+  }
+}
+
+/** The folder after `cd`. */
+function entered(folder: Folder, words: readonly ShellWord[]): Folder {
+  const [program, target, ...more] = words;
+  const isPlain =
+    program?.text === "cd" && target?.isKnown && target.isUnderstood && /^[\w.][^:]*$/.test(target.text);
+  if (isPlain && more.length === 0) return { ...folder, path: posix.join(folder.path, target.text) };
+  return { ...folder, why: `after ${words.map(({ written }) => written).join(" ")} the folder is not known` };
 }
 
 /** Variables that the script itself assigns have a value of their own. */
-export function withoutAssigned(
-  env: Contexts["env"],
-  script: string,
-  isAssigned = /(?:^|[\n;&|(]|\b(?:export|local|declare|read|for|do|then|echo)\s)\s*["']?(\w+)(?==|\s+in\b|\s*$)/gm,
-): Contexts["env"] {
-  const names = new Set([...script.matchAll(isAssigned)].map(([, name]) => name));
+export function withoutAssigned(env: Contexts["env"], script: string): Contexts["env"] {
+  // Such a command may assign any.
+  if (/(?:^|[;&|(])[ \t]*(?:source|\.|eval)[ \t]/m.test(script)) return {};
+  const names = new Set([...script.matchAll(assignments)].map(([, name]) => name));
   return Object.fromEntries(Object.entries(env).filter(([name]) => !names.has(name)));
 }
+
+/** Each looks at a line alone, so that the time grows with the text. */
+const assignments =
+  /(?:^|[;&|(]|\b(?:export|local|declare|read|for|do|then|echo)[ \t])[ \t]*["']?(\w+)(?=\+?=|[ \t]+in\b|[ \t]*\r?$)/gm;
 
 const flagsWithoutValue = /^--(no-cache|pull|push|load|quiet|rm|force-rm|squash|check|layers)$|^-q$/;
 const flagsThatAreRead = /^(-f|--file|--target|--platform|--build-arg|--build-context)$/;
 
-function commandBuild(job: Job, flags: string, folder: string, contexts: Contexts): readonly OriginalBuild[] {
+function commandBuild(
+  job: Job,
+  words: readonly ShellWord[],
+  folder: Folder,
+  contexts: Contexts,
+): readonly OriginalBuild[] {
   const left: string[] = [];
-  const words = splitWords(protectedExpressions(flags)).map(({ text }) => unquoted(text));
-  const known = (text: string): string => {
-    const value = textWith(expanded(text, contexts), contexts);
-    if (value === undefined || /\$[({]/.test(value)) left.push(notKnown("docker build", text));
-    return value ?? "";
+  let { why: elsewhere } = folder;
+  const known = (word: ShellWord | undefined): string => {
+    if (word === undefined) return "";
+    if (word.isKnown && word.isUnderstood) return word.text;
+    left.push(notKnown("docker build", word.written));
+    return "";
   };
-  const options = new Map<string, string[]>();
+  /** A path that says which build it is. */
+  const path = (what: string, word: ShellWord | undefined): string => {
+    if (word === undefined) return "";
+    if (!word.isKnown || !word.isUnderstood) elsewhere ??= notKnown(what, word.written);
+    else elsewhere ??= foreignPath(what, word.text);
+    return posix.join(folder.path, known(word));
+  };
+  const options = new Map<string, ShellWord[]>();
   const settings: (readonly [string, string])[] = [];
-  let context = ".";
+  let context: ShellWord | undefined;
   for (let at = 0; at < words.length; at++) {
-    const word = words[at] ?? "";
-    if (/^(\d?>|\||<)/.test(word)) break;
-    const [, flag = "", , inline] = /^(--?[\w-]+)(=(.*))?$/s.exec(word) ?? [];
-    if (flag === "") context = known(word);
-    else {
-      const value = inline ?? (flagsWithoutValue.test(word) ? "true" : (words[++at] ?? ""));
-      if (flagsThatAreRead.test(flag)) remember(options, flag, () => []).push(value);
-      else settings.push([flag.replace(/^--?/, ""), value]);
+    const word = words[at];
+    if (word === undefined) break;
+    const [, flag = "", , inline] = /^(--?[\w-]+)(=(.*))?$/s.exec(word.text) ?? [];
+    if (flag === "") {
+      if (context !== undefined) known(context);
+      context = word;
+      continue;
     }
+    const value =
+      inline !== undefined
+        ? { ...word, text: inline, written: word.written.replace(/^[^=]*=/, "") }
+        : flagsWithoutValue.test(word.text)
+          ? { ...word, text: "true" }
+          : words[++at];
+    if (value === undefined) break;
+    if (flagsThatAreRead.test(flag)) remember(options, flag, () => []).push(value);
+    else settings.push([flag.replace(/^--?/, ""), value.text]);
   }
-  const one = (...names: readonly string[]) =>
-    known(names.flatMap((name) => options.get(name) ?? []).at(-1) ?? "");
-  const file = one("-f", "--file");
-  const given = (options.get("--build-arg") ?? []).map((each) => expandedArgument(each, contexts));
-  const args = argumentsIn(given.join("\n"), contexts, left);
+  const one = (...names: readonly string[]) => names.flatMap((name) => options.get(name) ?? []).at(-1);
+  const given = (options.get("--build-arg") ?? []).flatMap(({ text, written, isKnown, isUnderstood }) => {
+    if (isUnderstood) return [{ text, known: isKnown ? text : textWith(text, contexts) }];
+    const [, name, value = written] = /^["']?([A-Za-z_]\w*)=(.*?)["']?$/s.exec(written) ?? [];
+    left.push(notKnown(name === undefined ? "build-args" : `args.${name}`, value));
+    return [];
+  });
+  const args = argumentsIn(given, contexts, left);
   const named = (options.get("--build-context") ?? []).map(known).join("\n");
-  const [platforms, target] = [one("--platform"), one("--target")];
+  const [platforms, target] = [known(one("--platform")), known(one("--target"))];
+  const own = { context: path("context", context) || folder.path, file: path("file", one("-f", "--file")) };
   return buildsOf(job, {
-    context: posix.join(folder, context),
-    file: file && posix.join(folder, file),
-    ...{ platforms, target, ...args, settings, contexts: named, folder },
+    ...own,
+    ...{ platforms, target, ...args, settings, contexts: named, folder: folder.path, elsewhere },
     // As a shell writes them.
     left: left.map((text) => text.replace(/\$\{\{ env\.(\w+) \}\}/g, "$$$1")),
   });
-}
-
-/** Variables of the shell become expressions, of which the evaluator knows whether they are known. */
-function expanded(text: string, { env }: Contexts): string {
-  return text.replace(/\$(?!\{\{)\{?(\w+)\}?/g, (_, name: string) =>
-    Object.hasOwn(env, name) ? String(env[name]) : `\${{ env.${name} }}`,
-  );
-}
-
-/** `NAME` without a value takes that of the environment. */
-function expandedArgument(text: string, contexts: Contexts): string {
-  return expanded(/^\w+$/.test(text) ? `${text}=\${{ env.${text} }}` : text, contexts);
-}
-
-/** Removes blanks within expressions, so that these stay one word. */
-function protectedExpressions(text: string): string {
-  return text.replace(/\$\{\{(.*?)\}\}/gs, (_, inner: string) => `\${{${inner.replace(/\s+/g, "")}}}`);
 }

@@ -33,6 +33,13 @@ export function sortContexts(
   };
 }
 
+/** Why a context, or the path of a Dockerfile, is not of the repository; null if it is. */
+export function foreignPath(what: string, path: string): string | null {
+  return /^(-$|\/|[a-z][a-z\d+.-]*:|git@|github\.com\/)/i.test(path)
+    ? `${what}: ${path} is not of this repository`
+    : null;
+}
+
 /** @param settings names and values; an empty value is none */
 export function sortSettings(
   settings: readonly (readonly [name: string, value: string])[],

@@ -71,7 +71,10 @@ export async function initFromDefinition(
     throw usageError(
       [
         `${files.join(", ")} builds no image that is known`,
-        ...others.map(({ name, differences: [first] }) => `${name}: ${first?.what} ${first?.original}`),
+        ...others.map(
+          ({ name, differences: [first] }) =>
+            `${name}: ${first?.what === "left" ? "" : `${first?.what} `}${first?.original}`,
+        ),
         ...notes,
       ].join("; "),
       "name a bake or compose file, or a workflow whose jobs use docker/build-push-action or docker build",
@@ -148,7 +151,8 @@ function twinNotes(builds: readonly ComparedBuild[]): readonly string[] {
 
 /** Why no cell can be this build: it is left out of the matrix. */
 function obstacleOf(build: OriginalBuild, dockerfileOf: DockerfileOf): Difference | null {
-  const { platform } = build;
+  const { platform, elsewhere = null } = build;
+  if (elsewhere !== null) return { what: "left", original: elsewhere, cell: null };
   if (platform !== null && !marchPlatforms.includes(platform))
     return { what: "platform", original: platform, cell: null };
   const { unknown } = toldOf(build, dockerfileOf(build.dockerfile));

@@ -24,6 +24,8 @@ export interface OriginalBuild {
   readonly left: readonly string[];
   /** Names of settings that belong to a run of the build, and to no matrix: `secret`. */
   readonly ofRun: readonly string[];
+  /** Why its Dockerfile and context are not those of the repository, or are not known: no cell can be this build. */
+  readonly elsewhere?: string | null;
 }
 
 export interface Definition {

@@ -3,7 +3,6 @@
 import { usageError } from "../../errors.ts";
 import { fieldsOf, isRecord } from "../../io/json.ts";
 import { inputLimits } from "../../io/limits.ts";
-import { withoutAssigned } from "./build-commands.ts";
 import type { Definition, OriginalBuild } from "./original-build.ts";
 import type { Job } from "./workflow-builds.ts";
 import { type Contexts, isRuledOut, settled } from "./workflow-expressions.ts";
@@ -11,6 +10,7 @@ import { labelsOf, listOf, rowsOf } from "./workflow-rows.ts";
 import {
   contextsOf,
   deepestCall,
+  folderIn,
   inputsOf,
   type Mapping,
   type Repository,
@@ -94,10 +94,22 @@ async function jobBuilds(
     return await calledBuilds(job.uses, name, settled(job.with, contexts), reading);
   const steps = listOf(job.steps).map(fieldsOf);
   const folders = [job.defaults, workflow.defaults].map((each) => fieldsOf(fieldsOf(each).run));
-  const folder = String(folders.map((each) => each["working-directory"]).find(Boolean) ?? ".");
+  const one = (key: string) => folders.map((each) => each[key]).find(Boolean);
   const own = { name, ...runnerOf(job["runs-on"], contexts) };
-  const variables = [workflow.env, job.env].flatMap((env) => Object.keys(fieldsOf(env)));
-  const place = { contexts: withoutWritten(contexts, steps), folder, variables };
+  const written = writtenIn(steps);
+  const variables = [
+    ...[workflow.env, job.env].flatMap((env) => Object.keys(fieldsOf(env))),
+    ...(written ?? []),
+  ];
+  const env = Object.entries(contexts.env).filter(([each]) => written !== null && !written.has(each));
+  const known = { ...contexts, env: Object.fromEntries(env) };
+  const place = {
+    contexts: known,
+    folder: folderIn(one("working-directory"), known) ?? { path: ".", why: null },
+    shell: String(one("shell") ?? ""),
+    variables,
+    files: { commands: [], repositories: new Map() },
+  };
   const builds = await stepsBuilds(own, steps, place, reading);
   if (builds.length > 0 && own.runner.length === 0 && own.runsOn !== "")
     reading.notes.push(
@@ -106,11 +118,16 @@ async function jobBuilds(
   return builds;
 }
 
-/** Variables that a step writes for later steps: a job's own value may not be theirs. */
-function withoutWritten(contexts: Contexts, steps: readonly Mapping[]): Contexts {
-  const lines = steps.flatMap(({ run }) => String(run ?? "").split("\n"));
-  const written = lines.filter((line) => /GITHUB_ENV/.test(line)).join("\n");
-  return { ...contexts, env: withoutAssigned(contexts.env, written, /(\w+)(?==)/g) };
+/** Variables that a step writes for later steps: a job's own value may not be theirs. null if nobody knows which. */
+function writtenIn(steps: readonly Mapping[]): ReadonlySet<string> | null {
+  const scripts = steps.map(({ run }) => String(run ?? "")).filter((script) => script.includes("GITHUB_ENV"));
+  const names = scripts.map((script) =>
+    Array.from(script.matchAll(/(?<!\w)(\w+)(?:=|<<)/g), ([, name = ""]) => name),
+  );
+  const isKnown = scripts.every(
+    (script, index) => (names[index] ?? []).length > 0 && !/\$\{?\w+\}?=/.test(script),
+  );
+  return isKnown ? new Set(names.flat()) : null;
 }
 
 /** Follows a workflow of the same repository. */

@@ -17,7 +17,8 @@ export interface Job {
 }
 
 /** The settings of a step; a text is empty if the step has none. */
-export interface StepSettings extends Pick<OriginalBuild, "context" | "args" | "ofWorkflow" | "left"> {
+export interface StepSettings
+  extends Pick<OriginalBuild, "context" | "args" | "ofWorkflow" | "left" | "elsewhere"> {
   /** Lines of `name=path`. */
   readonly contexts: string;
   /** The folder of relative paths in `contexts`. */
@@ -61,31 +62,75 @@ export function notKnown(what: string, written: string): string {
   return `${what}: ${written.trim()} is not known before the workflow runs`;
 }
 
-/** A line may be an expression that makes whole arguments: `${{ matrix.cuda && format('CUDA_VERSION={0}', matrix.cuda) }}`. */
+/** An argument as it is written, and its text where that is known. */
+export interface GivenArgument {
+  readonly text: string;
+  readonly known: string | undefined;
+}
+
+/** `NAME` without a value takes that of the environment. What is no argument is named. */
 export function argumentsIn(
-  text: string,
+  given: readonly GivenArgument[],
   contexts: Contexts,
   left: string[],
 ): Pick<OriginalBuild, "args" | "ofWorkflow"> {
+  const args: [string, string][] = [];
   const ofWorkflow: [string, string][] = [];
-  const pairs = text.split("\n").flatMap((line) => {
-    const known = textWith(line, contexts);
-    if (known !== undefined) return known.split("\n").flatMap(pairsIn);
-    const [[name, value] = [null, line]] = pairsIn(line);
-    const isOfWorkflow = !value.replace(ofEachRun, "").includes("${{");
-    if (name !== null && isOfWorkflow) ofWorkflow.push([name, value]);
-    else left.push(notKnown(name === null ? "build-args" : `args.${name}`, value));
-    return [];
+  for (const { text: written, known } of given) {
+    const isName = /^[A-Za-z_]\w*$/.test(known ?? "");
+    const text = isName ? `${known}=\${{ env.${known} }}` : (known ?? written);
+    const [, name, value = text] = /^([A-Za-z_]\w*)=(.*)$/s.exec(text) ?? [];
+    const own = isName ? textWith(value, contexts) : known === undefined ? undefined : value;
+    if (name !== undefined && own !== undefined) args.push([name, own]);
+    else if (known !== undefined && !isName)
+      left.push(`build-args: ${written.trim()} is no argument that init understands`);
+    else if (name !== undefined && !value.replace(ofEachRun, "").includes("${{"))
+      ofWorkflow.push([name, value]);
+    else left.push(notKnown(name === undefined ? "build-args" : `args.${name}`, value));
+  }
+  return { args: Object.fromEntries(args), ofWorkflow: Object.fromEntries(ofWorkflow) };
+}
+
+/**
+ * The arguments of an action's input. A line may be an expression that makes whole arguments:
+ * `${{ matrix.cuda && format('CUDA_VERSION={0}', matrix.cuda) }}`.
+ */
+export function actionArguments(text: string, contexts: Contexts): readonly GivenArgument[] {
+  return recordsIn(text).flatMap((record): readonly GivenArgument[] => {
+    const known = textWith(record, contexts);
+    if (known === undefined) return [{ text: recordText(record) ?? record, known }];
+    return recordsIn(known).map((each) => {
+      // No argument is empty: what is not understood is named.
+      return { text: each, known: recordText(each) ?? "" };
+    });
   });
-  return { args: Object.fromEntries(pairs), ofWorkflow: Object.fromEntries(ofWorkflow) };
+}
+
+/** Lines, as the action reads them (docker/actions-toolkit, src/util.ts, getList): a line in quotes may be several. */
+function recordsIn(text: string): readonly string[] {
+  const records: string[] = [];
+  for (let at = 0; at < text.length; ) {
+    let end = text.indexOf("\n", at);
+    if (text[at] === '"') {
+      const closed = /"(?:[^"]|"")*"(?=\r?(?:\n|$))/y;
+      closed.lastIndex = at;
+      const [quoted] = closed.exec(text) ?? [];
+      end = quoted === undefined ? text.length : text.indexOf("\n", at + quoted.length);
+    }
+    if (end < 0) end = text.length;
+    const record = text.slice(at, end).trim();
+    if (record !== "") records.push(record);
+    at = end + 1;
+  }
+  return records;
+}
+
+/** Without its quotes; null for quotes in another place, which the action reads in its own way. */
+function recordText(record: string): string | null {
+  if (/^"(?:[^"]|"")*"$/.test(record)) return record.slice(1, -1).replaceAll('""', '"');
+  return record.startsWith('"') || record.includes(',"') ? null : record;
 }
 
 /** Values that are the same in all jobs of a run (docs.github.com, "Contexts reference" and "Default environment variables"). */
 const ofEachRun =
   /\$\{\{\s*(?:github\.|env\.GITHUB_)(?:sha|ref|ref_name|ref_type|head_ref|base_ref|run_id|run_number|run_attempt|actor|triggering_actor|repository|repository_owner|event_name|server_url|workflow|workflow_sha)\s*\}\}/gi;
-
-/** One, or none in a line of another form. */
-function pairsIn(line: string): readonly (readonly [name: string, value: string])[] {
-  const [, name, value = ""] = /^\s*([A-Za-z_]\w*)=(.*)$/s.exec(line) ?? [];
-  return name === undefined ? [] : [[name, value.trimEnd()]];
-}

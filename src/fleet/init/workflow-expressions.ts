@@ -24,15 +24,50 @@ export function unknownValue(written: string): symbol {
   return Symbol(written);
 }
 
+/** A part of a text: as it stands, or an expression without its brackets; null for one that nothing closes, with the rest of the text. */
+export interface TextPart {
+  readonly written: string;
+  readonly inner?: string | null;
+}
+
+/** As GitHub finds expressions: up to `}}` outside quotes. An open one is the last part: what follows is no other's text. */
+export function partsOf(text: string): readonly TextPart[] {
+  const parts: TextPart[] = [];
+  let from = 0;
+  for (;;) {
+    const start = text.indexOf("${{", from);
+    if (start !== from && from < text.length)
+      parts.push({ written: text.slice(from, start < 0 ? undefined : start) });
+    if (start < 0) return parts;
+    const end = endOfExpression(text, start + 3);
+    const written = text.slice(start, end < 0 ? undefined : end);
+    parts.push({ written, inner: end < 0 ? null : written.slice(3, -2) });
+    if (end < 0) return parts;
+    from = end;
+  }
+}
+
+/** -1 if nothing closes it. */
+function endOfExpression(text: string, from: number): number {
+  let isQuoted = false;
+  for (let at = from; at < text.length; at++) {
+    if (text[at] === "'") isQuoted = !isQuoted;
+    else if (!isQuoted && text.startsWith("}}", at)) return at + 2;
+  }
+  return -1;
+}
+
 /** Evaluates the expressions of a text; undefined if one is unknown. */
 export function textWith(text: string, contexts: Contexts): string | undefined {
   const { value } = evaluated(() =>
-    text.replace(expressions, (_, inner: string) => evaluate(inner, contexts).coerceString()),
+    partsOf(text)
+      .map(({ written, inner }) =>
+        inner === undefined ? written : inner === null ? unknown() : evaluate(inner, contexts).coerceString(),
+      )
+      .join(""),
   );
   return value;
 }
-
-const expressions = /\$\{\{((?:'[^']*'|[^'])*?)\}\}/gs;
 
 /** Evaluates all texts of some data. A text that is one expression becomes its value, of any kind, or an unknown value. */
 export function settled(value: unknown, contexts: Contexts): unknown {
@@ -40,8 +75,8 @@ export function settled(value: unknown, contexts: Contexts): unknown {
   if (isRecord(value))
     return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, settled(each, contexts)]));
   if (typeof value !== "string") return value;
-  const whole = /^\s*\$\{\{((?:'[^']*'|(?!\}\})[^'])*)\}\}\s*$/s.exec(value)?.[1];
-  if (whole === undefined) return textWith(value, contexts) ?? unknownValue(value);
+  const [{ inner: whole } = {}, ...others] = partsOf(value.trim());
+  if (typeof whole !== "string" || others.length > 0) return textWith(value, contexts) ?? unknownValue(value);
   const found = evaluated((): unknown =>
     JSON.parse(JSON.stringify(evaluate(whole, contexts), data.replacer)),
   );
@@ -176,13 +211,18 @@ const unknownData = {
   number: unknown,
 } as unknown as data.ExpressionData;
 
+/** Of an open expression, which goes to the end of its text. */
+const longestShown = 60;
+
 const ofSyntax = [ErrorType.ErrorUnexpectedSymbol, ErrorType.ErrorUnexpectedEndOfExpression];
 
 /** Expressions in a text that are no expressions by their syntax, for GitHub too, each with the reason. */
 export function brokenExpressions(
   text: string,
 ): readonly { readonly written: string; readonly why: string }[] {
-  return [...text.matchAll(expressions)].flatMap(([written, inner = ""]) => {
+  return partsOf(text).flatMap(({ written, inner }) => {
+    if (inner === undefined) return [];
+    if (inner === null) return [{ written: written.slice(0, longestShown), why: "nothing closes it" }];
     try {
       parsed(inner);
       return [];

@@ -3,9 +3,11 @@
 import { posix } from "node:path";
 import { ImgmatchError } from "../../errors.ts";
 import { fieldsOf } from "../../io/json.ts";
-import { commandBuilds } from "./build-commands.ts";
+import { commandBuilds, type Folder } from "./build-commands.ts";
+import { foreignPath } from "./build-settings.ts";
+import { asFound, checkOut, type JobFiles } from "./job-files.ts";
 import type { Definition, OriginalBuild } from "./original-build.ts";
-import { argumentsIn, buildsOf, type Job, notKnown } from "./workflow-builds.ts";
+import { actionArguments, argumentsIn, buildsOf, type Job, notKnown } from "./workflow-builds.ts";
 import { type Contexts, isRuledOut, settled, textWith } from "./workflow-expressions.ts";
 import { listOf } from "./workflow-rows.ts";
 
@@ -42,9 +44,12 @@ export interface StepReading {
 export interface Place {
   readonly contexts: Contexts;
   /** In which commands run. */
-  readonly folder: string;
-  /** Names of the variables that workflow and job set. */
+  readonly folder: Folder;
+  /** The program that reads scripts; empty for the runner's own. */
+  readonly shell: string;
+  /** Names of the variables that workflow, job and steps set. */
   readonly variables: readonly string[];
+  readonly files: JobFiles;
 }
 
 export async function stepsBuilds(
@@ -65,24 +70,37 @@ const otherActions = /setup|login|metadata|description|scan|cache|artifact|clean
 async function stepBuilds(
   job: Job,
   step: Mapping,
-  { contexts: around, folder, variables }: Place,
+  around: Place,
   reading: StepReading,
 ): Promise<readonly OriginalBuild[]> {
-  const contexts = contextsOf(around, [step.env]);
+  const { files } = around;
+  const contexts = contextsOf(around.contexts, [step.env]);
   if (isRuledOut(step.if, contexts)) return [];
-  const place = { contexts, folder, variables: [...variables, ...Object.keys(fieldsOf(step.env))] };
+  const variables = [...around.variables, ...Object.keys(fieldsOf(step.env))];
+  const place = { ...around, contexts, variables };
   const uses = String(step.uses ?? "");
   const [action = ""] = uses.split("@");
-  if (/^(docker|depot)\/build-push-action$/.test(action)) return actionBuilds(job, step, contexts);
-  if (/^(docker|depot)\/bake-action$/.test(action)) return await bakeBuilds(job, step, place, reading);
+  const found = (builds: readonly OriginalBuild[]) => builds.map((build) => asFound(build, files));
+  if (action === "actions/checkout") checkOut(step.with, contexts, files);
+  if (/^(docker|depot)\/build-push-action$/.test(action)) return found(actionBuilds(job, step, contexts));
+  if (/^(docker|depot)\/bake-action$/.test(action)) return found(await bakeBuilds(job, step, place, reading));
   if (action.startsWith("./")) return await localAction(job, step, place, reading);
   if (buildingActions.test(action) && !otherActions.test(action))
     reading.notes.push(`job ${job.name}: init does not read the action ${uses}`);
   if (typeof step.run !== "string") return [];
-  const own = textWith(String(step["working-directory"] ?? folder), contexts) ?? folder;
-  const { builds, notes } = commandBuilds(job, { text: step.run, folder: own }, contexts);
+  const folder = folderIn(step["working-directory"], contexts) ?? place.folder;
+  const script = { text: step.run, folder, shell: String(step.shell ?? place.shell) };
+  const { builds, notes } = commandBuilds(job, script, contexts, files);
   reading.notes.push(...notes);
   return builds;
+}
+
+/** null if none is named. */
+export function folderIn(named: unknown, contexts: Contexts): Folder | null {
+  if (named === undefined || named === null || named === "") return null;
+  const path = textWith(String(named), contexts);
+  if (path === undefined) return { path: ".", why: notKnown("working-directory", String(named)) };
+  return { path, why: foreignPath("working-directory", path) };
 }
 
 /** Follows a composite action of the same repository. */
@@ -117,11 +135,24 @@ function actionBuilds(job: Job, step: Mapping, contexts: Contexts): readonly Ori
     return text?.trim() ?? "";
   };
   const { "build-args": buildArgs, "build-contexts": _, context, file, platforms, target, ...others } = given;
-  const own = argumentsIn(String(buildArgs ?? ""), contexts, left);
+  const own = argumentsIn(actionArguments(String(buildArgs ?? ""), contexts), contexts, left);
+  /** A path that says which build it is. */
+  const path = (key: string): { readonly text: string; readonly why: string | null } => {
+    // The action's own word for the repository, its default.
+    const written = String(given[key] ?? "")
+      .trim()
+      .replace(/^\{\{defaultContext\}\}:?/, "");
+    const text = textWith(written, contexts);
+    return text === undefined
+      ? { text: "", why: notKnown(key, written) }
+      : { text, why: foreignPath(key, text) };
+  };
+  const [folder, dockerfile] = [path("context"), path("file")];
   const settings = Object.entries(others).map(([name, value]) => [name, String(value ?? "")] as const);
   return buildsOf(job, {
-    context: contextOf(read("context")),
-    file: read("file"),
+    context: posix.normalize(folder.text || "."),
+    file: dockerfile.text,
+    elsewhere: folder.why ?? dockerfile.why,
     platforms: read("platforms"),
     target: read("target"),
     contexts: read("build-contexts"),
@@ -129,11 +160,6 @@ function actionBuilds(job: Job, step: Mapping, contexts: Contexts): readonly Ori
     left,
     settings,
   });
-}
-
-/** The action's default context is the repository's Git URL, so a URL means the repository itself. */
-function contextOf(text: string): string {
-  return text === "" || /^(https?|git):|^git@/.test(text) ? "." : posix.normalize(text);
 }
 
 /** Settings of targets that make no other image. */
@@ -150,15 +176,27 @@ async function bakeBuilds(
   const left: string[] = [];
   const lines = (key: string, isFree = /$^/): readonly string[] =>
     String(given[key] ?? "")
-      .split(key === "set" ? "\n" : /[\n,]/)
+      .split(key === "set" || key === "vars" ? "\n" : /[\n,]/)
       .flatMap((line) => {
-        const text = textWith(line, contexts)?.trim();
+        const text = textWith(key === "set" ? withValue(line) : line, contexts)?.trim();
         if (text === undefined && !isFree.test(line)) left.push(notKnown(key, line));
         return text === undefined || text === "" || isFree.test(text) ? [] : [text];
       });
   const env = new Map(Object.entries(contexts.env).map(([name, value]) => [name, String(value)]));
+  for (const line of lines("vars")) {
+    const [, name, value = ""] = /^(\w+)=(.*)$/s.exec(line) ?? [];
+    if (name === undefined) left.push(notKnown("vars", line));
+    else env.set(name, value);
+  }
+  // The action's own word for the repository, its default.
+  const [source = "."] = lines("source").map((each) => each.replace(/^\{\{defaultContext\}\}:?/, "") || ".");
+  const foreign = foreignPath("source", source);
+  if (foreign !== null) {
+    notes.push(`job ${job.name}: init does not read ${String(step.uses)}: ${foreign}`);
+    return [];
+  }
   const request = {
-    folder: lines("workdir")[0] ?? ".",
+    folder: posix.join(lines("workdir")[0] ?? ".", source),
     // The files of docker/metadata-action have names of images alone.
     files: lines("files", /\.outputs\.bake-file/),
     targets: lines("targets"),
@@ -181,6 +219,12 @@ async function bakeBuilds(
     notes.push(`job ${job.name}: init does not read ${String(step.uses)}: ${error.problems[0]?.message}`);
     return [];
   }
+}
+
+/** `*.args.NAME` without a value takes that of the environment. */
+function withValue(line: string): string {
+  const [, name] = /\.args\.(\w+)\s*$/.exec(line) ?? [];
+  return name === undefined ? line : `${line.trim()}=\${{ env.${name} }}`;
 }
 
 /** The values that a caller gives, and the defaults of the others (docs.github.com, "Workflow syntax", on.workflow_call.inputs). */

@@ -15,12 +15,12 @@ const nodeOnly = { PATH: dirname(process.execPath) };
 
 async function taken(
   files: Readonly<Record<string, string>>,
-  file: string,
+  file: string | readonly string[],
   env: Record<string, string> = nodeOnly,
 ) {
   const folder = makeFolder(files);
   const answer = await initFromDefinition(folder, {
-    files: [file],
+    files: [file].flat(),
     name: "app",
     registry: "localhost:5000",
     env,
@@ -104,15 +104,16 @@ describe("a bake file", needs(whyNoBuildxPlugin), () => {
     expect(matrix).toContain('WHEEL: "{{wheel}}"');
   });
 
-  test("takes variables from the environment, as bake does", async () => {
-    const { differ, matrix } = await taken(
-      inference,
-      "docker-bake.hcl",
-      withBuildx({ JOBS: "4", COMMIT: "abc" }),
-    );
-    expect(differ).toEqual([]);
-    expect(matrix).toContain('max_jobs: "4"');
-    expect(matrix).toContain("COMMIT: abc");
+  test("takes variables from a last file, and not from the environment", async () => {
+    const last = 'variable "JOBS" { default = 4 }\nvariable "COMMIT" { default = "abc" }\n';
+    const files = { ...inference, "last.hcl": last };
+    const given = await taken(files, ["docker-bake.hcl", "last.hcl"], withBuildx());
+    expect(given.differ).toEqual([]);
+    expect(given.matrix).toContain('max_jobs: "4"');
+    expect(given.matrix).toContain("COMMIT: abc");
+    const own = withBuildx({ JOBS: "4", COMMIT: "abc" });
+    const { builds, differ, matrix } = await taken(inference, "docker-bake.hcl", own);
+    expect([differ.length, matrix.includes("abc")]).toEqual([builds.length, false]);
   });
 
   test("that buildx refuses is an error in buildx's words", async () => {

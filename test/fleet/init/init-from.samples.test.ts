@@ -3,6 +3,7 @@
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
 import { pathWithBuildx, whyNoBuildxPlugin } from "../../support/buildx.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { needs } from "../../support/needs.ts";
@@ -38,7 +39,8 @@ async function taken(
     writeFileSync(path, matrix.replaceAll("[ unknown ]", targets));
     return runInProcess(["plan", "--all", "--offline", "--matrix", path], { cwd, env });
   };
-  return { exit, out, err, plan, matrix, filledWith };
+  const args = matrix === "" ? {} : (parse(matrix).args ?? {});
+  return { exit, out, err, plan, matrix, args, filledWith };
 }
 
 /** Plans a matrix of the samples, for those that are no definitions. */
@@ -263,5 +265,65 @@ describe("a definition of the field (../shared/samples/takeover)", needs(missing
     expect(`${out}${err}`).toMatch(/lint: call/);
     expect(matrix).not.toContain("value: l");
     for (const key of ["secret", "network", "shm-size", "ulimits"]) expect(`${out}${err}`).toContain(key);
+  });
+
+  test.each(["w.yml", "m.yml", "r.yml"])(
+    "20: an argument without a value has that of the step (%s)",
+    async (file) => {
+      const { exit, out, args } = await taken("20", [`.github/workflows/${file}`], withoutBuildx);
+      expect([exit, args]).toEqual([1, { CFLAGS: "-O3" }]);
+      expect(out).toMatch(/args\.VERSION: \$\{?.*VERSION.* is not known/);
+    },
+  );
+
+  test("21: what only a shell expands is not known, and no text", async () => {
+    const of = (file: string) => taken("21", [`.github/workflows/${file}`], withoutBuildx);
+    const [a, b, c] = [await of("a.yml"), await of("b.yml"), await of("c.yml")];
+    expect([a.exit, a.out.match(/args\.A: .*A_VALUE:-seven.* is not known/g)?.length]).toEqual([1, 2]);
+    expect([b.exit, b.out.includes("args.A: ${V#v} is not known")]).toEqual([1, true]);
+    expect([c.exit, c.out.match(/args\.A: \$[vV].* is not known/g)?.length]).toEqual([1, 3]);
+    for (const { args } of [a, b, c]) expect(args.A).toBeUndefined();
+  });
+
+  test.each([
+    ["w.yml", "${DIR:-two}/Dockerfile is not known"],
+    ["n.yml", "${DIR:-${OTHER}}/Dockerfile is not known"],
+  ])("21: a Dockerfile whose path is not known is no cell (%s)", async (file, named) => {
+    const { exit, err, matrix } = await taken("21", [`.github/workflows/${file}`], withoutBuildx);
+    expect([exit, matrix, err.includes(named)]).toEqual([2, "", true]);
+  });
+
+  test("21: a build behind timeout is read", async () => {
+    const { exit, out } = await taken("21", [".github/workflows/z.yml"], withoutBuildx);
+    expect([exit, out.includes("1 of 1 build is a cell")]).toEqual([0, true]);
+  });
+
+  test.each([
+    ["url.yml", "https://example.org/team/other.git#v1"],
+    ["checkout.yml", "team/other"],
+  ])("26: a build of another repository is named, and no cell of this one (%s)", async (file, named) => {
+    const { exit, err, matrix } = await taken("26", [`.github/workflows/${file}`], withoutBuildx);
+    expect([exit, matrix, err.includes(named)]).toEqual([2, "", true]);
+  });
+
+  test("26: a step that changes the Dockerfile is named", async () => {
+    const { exit, out } = await taken("26", [".github/workflows/generated.yml"], withoutBuildx);
+    expect([exit, out.includes("sed -i 's/debian/ubuntu/' Dockerfile")]).toEqual([1, true]);
+  });
+
+  test("27: an argument in quotes is that of the action", async () => {
+    const { exit, args } = await taken("27", [".github/workflows/w.yml"], withoutBuildx);
+    expect([exit, args]).toEqual([0, { A: "x y" }]);
+  });
+
+  test("28: blanks of a literal stay", async () => {
+    const { exit, matrix } = await taken("28", [".github/workflows/w.yml"], withoutBuildx);
+    expect(exit).toBe(0);
+    for (const text of ["x y one", "x y two"]) expect(matrix).toContain(text);
+  });
+
+  test("30: builds behind variables and timeout are read", async () => {
+    const { out } = await taken("30", [".github/workflows/w.yml"], withoutBuildx);
+    for (const platform of ["amd64", "arm64", "ppc64le"]) expect(out).toContain(`one linux/${platform}`);
   });
 });
