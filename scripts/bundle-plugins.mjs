@@ -114,19 +114,6 @@ export const programsAsText = {
   },
 };
 
-/** Brings the texts of completion from their package, whose licence goes with them. */
-export const completionAsText = {
-  name: "completion-as-text",
-  async load(id) {
-    if (id === resolve("src/cli/completion-texts.ts"))
-      return ["bash", "fish", "zsh"]
-        .map((shell) => `export { text as ${shell} } from "@pnpm/tabtab/lib/templates/completion.${shell}";`)
-        .join("\n");
-    if (!/[\\/]tabtab[\\/]lib[\\/]templates[\\/]/.test(id)) return null;
-    return { code: `export const text = ${JSON.stringify(await readFile(id, "utf8"))};`, moduleType: "js" };
-  },
-};
-
 /** Leaves out the cache and the text encodings of sigstore's HTTP client, half a megabyte that sigstore never uses. */
 export const fetchWithoutCache = {
   name: "fetch-without-cache",

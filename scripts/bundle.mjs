@@ -8,7 +8,6 @@ import { rolldown } from "rolldown";
 import {
   asFunction,
   commanderAsModules,
-  completionAsText,
   decoder,
   decoderAsConstants,
   fetchWithoutCache,
@@ -53,7 +52,6 @@ const workerPlace = {
 const options = {
   plugins: [
     commanderAsModules,
-    completionAsText,
     fetchWithoutCache,
     tablesAsText,
     pageAsText,

@@ -3,9 +3,11 @@
 import { usageError } from "../errors.ts";
 import { machineCatalogs, machineTypes } from "../hardware/machine-types.ts";
 import type { CommandContext, Define } from "./command.ts";
+import { bash, fish, pathsWord, zsh } from "./completion-texts.ts";
 import { type Suggestions, suggestWords } from "./complete-words.ts";
 
-const shells = ["bash", "zsh", "fish"] as const;
+const texts = { bash, zsh, fish } as const;
+const shells = ["bash", "zsh", "fish"] as const satisfies readonly (keyof typeof texts)[];
 type Shell = (typeof shells)[number];
 
 const helpText = `
@@ -27,8 +29,7 @@ async function completionCommand(
   const known = shells.find((name) => name === shell);
   if (known === undefined)
     throw usageError(`there is no completion for ${JSON.stringify(shell)}`, `write ${shells.join(", ")}`);
-  const texts = await import("./completion-texts.ts");
-  context.out(texts[known].replaceAll(/\{(?:pkgname|completer)\}/g, "imgmatch"));
+  context.out(texts[known]);
 }
 
 /** The command that the scripts call, with the words of the line after `--`. Its environment says which shell asks, and where its cursor is. */
@@ -36,7 +37,7 @@ export const completionServer: Define = (command, run) =>
   command.argument("[words...]").action(
     run(async ({ words = [] }: { readonly words?: readonly string[] }, { env, out }: CommandContext) => {
       const shell = shells.find((name) => name === env.SHELL) ?? "bash";
-      const typed = shell === "fish" ? wordsOfFish(words, env) : words.slice(0, Number(env.COMP_CWORD) + 1);
+      const typed = words.slice(0, Number(env.COMP_CWORD) + 1);
       const suggestions = await suggestWords(command.parent ?? command, typed.slice(1), {
         "--host-type": async () => (await machineTypes()).map(({ name }) => name),
         shell: async () => shells,
@@ -48,15 +49,8 @@ export const completionServer: Define = (command, run) =>
     }),
   );
 
-/** Fish leaves out an empty word at the cursor. The line to the cursor ends with a blank then. */
-function wordsOfFish(words: readonly string[], env: CommandContext["env"]): readonly string[] {
-  const line = (env.COMP_LINE ?? "").slice(0, Number(env.COMP_POINT));
-  return line.endsWith(" ") ? [...words, ""] : words;
-}
-
 function linesFor(shell: Shell, { values, files }: Suggestions): readonly string[] {
-  // Bash takes paths where it gets nothing. The others look for this word.
-  if (values.length === 0) return files && shell !== "bash" ? ["__tabtab_complete_files__"] : [];
+  if (values.length === 0) return files && shell !== "bash" ? [pathsWord] : [];
   if (shell === "bash") return values.map(({ name }) => name);
   if (shell === "fish") return values.map(({ name, text }) => `${name}\t${text}`);
   const escaped = (text: string) => text.replaceAll(":", "\\:");

@@ -2,15 +2,15 @@
 
 import { deepestJson, type JsonReading, readJson } from "./json.ts";
 
-type JsonValue = JsonReading & {
+type JsonText = JsonReading & {
   /** Its first line, from 1. */
   readonly line: number;
 };
 
 /** Other text, such as a login shell's greeting, is a value without `ok`, up to the end of the line. The time is linear in the text. */
-export function splitJson(source: string): readonly JsonValue[] {
+export function splitJson(source: string): readonly JsonText[] {
   const text = source.replace(/^\uFEFF/, "");
-  const values: JsonValue[] = [];
+  const values: JsonText[] = [];
   let line = 1;
   let counted = 0;
   const start = /\S/g;

@@ -6,8 +6,15 @@ import { quoteLine } from "./limits.ts";
 /** Deeper than any valid input, and far from a stack overflow: readers recurse once for each level. */
 export const deepestJson = 100;
 
+export interface JsonValue {
+  readonly ok: true;
+  readonly value: unknown;
+  /** The members that the text has. The value has less where a key stands twice (json-keys.ts). */
+  readonly members: number;
+}
+
 export type JsonReading =
-  | { readonly ok: true; readonly value: unknown }
+  | JsonValue
   | {
       readonly ok: false;
       /** `not JSON`, or `nested more than 100 deep`. */
@@ -20,13 +27,14 @@ export type JsonReading =
 
 /** Some editors begin a file with a byte order mark; JSON has none (RFC 8259, 8.1). */
 export function readJson(source: string): JsonReading {
-  const text = source.replace(/^\uFEFF/, "");
-  if (isTooDeep(text)) {
+  const text = withoutMark(source);
+  const members = countMembers(text);
+  if (members === null) {
     const fault = `nested more than ${deepestJson} deep`;
     return { ok: false, fault, reason: fault, place: {} };
   }
   try {
-    return { ok: true, value: JSON.parse(text) };
+    return { ok: true, value: JSON.parse(text), members };
   } catch (error) {
     const message = faultOf(error);
     return { ok: false, fault: "not JSON", reason: withoutQuote(message), place: placeOf(message, text) };
@@ -36,28 +44,34 @@ export function readJson(source: string): JsonReading {
 // As `Buffer` reads it: a mark of the byte order is a character, and so no JSON.
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
+export function withoutMark(source: string): string {
+  return source.replace(/^\uFEFF/, "");
+}
+
 /** The value, or undefined if the bytes are not JSON or nested too deep. */
 export function parseJson(bytes: Uint8Array | string): unknown {
   const reading = readJson(typeof bytes === "string" ? bytes : utf8.decode(bytes));
   return reading.ok ? reading.value : undefined;
 }
 
-/** Runs before the parser, and fast, because a node waits: the expression skips all but brackets and quotation marks. */
-function isTooDeep(json: string): boolean {
-  const marks = /["[\]{}]/g;
+/** null for a text that is nested too deep. Runs before the parser, and fast, because a node waits: the expression skips most of the text. */
+function countMembers(json: string): number | null {
+  const marks = /["[\]{}:]/g;
   let depth = 0;
+  let members = 0;
   // `test` makes no array for each match, as `exec` would.
   while (marks.test(json)) {
     const at = marks.lastIndex - 1;
     const mark = json[at];
     if (mark === '"') marks.lastIndex = endOfString(json, at);
+    else if (mark === ":") members++;
     else if (mark === "]" || mark === "}") depth--;
-    else if (++depth > deepestJson) return true;
+    else if (++depth > deepestJson) return null;
   }
-  return false;
+  return members;
 }
 
-function endOfString(json: string, start: number): number {
+export function endOfString(json: string, start: number): number {
   for (let end = json.indexOf('"', start + 1); end >= 0; end = json.indexOf('"', end + 1)) {
     let backslashes = 0;
     while (json[end - 1 - backslashes] === "\\") backslashes++;

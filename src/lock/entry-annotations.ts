@@ -1,6 +1,7 @@
 /** Writes and reads the annotations of one image in a fleet's index. */
 
-import { isRecord, parseJson, text } from "../io/json.ts";
+import { isRecord, readJson, text } from "../io/json.ts";
+import { doubledKeys, sayDoubled } from "../io/json-keys.ts";
 import type { Measured, Requirement } from "./requirement.ts";
 import { declaredRequirement, measuredOf, neededRequirement } from "./needed-requirement.ts";
 import { canonical } from "../io/canonical-json.ts";
@@ -54,8 +55,12 @@ export function readEntry(
   const { axes, requires, measured, adopted } = entryAnnotations;
   const present = [measured, adopted].filter((key) => notes[key] !== undefined);
   for (const key of [axes, requires, ...present]) {
-    json[key] = parseJson(text(notes[key]) ?? "");
-    if (json[key] === undefined) return { ok: false, why: `${key} of ${cell} is not JSON` };
+    const source = text(notes[key]) ?? "";
+    const reading = readJson(source);
+    if (!reading.ok) return { ok: false, why: `${key} of ${cell} is not JSON` };
+    const [doubled] = doubledKeys(source, reading);
+    if (doubled !== undefined) return { ok: false, why: `${key} of ${cell}: ${sayDoubled(doubled)}` };
+    json[key] = reading.value;
   }
   const image = {
     axes: json[axes],

@@ -1,6 +1,6 @@
 /** Text → lock. No schema library: `resolve` waits for this. */
 
-import { ImgmatchError } from "../errors.ts";
+import { formatPlace, ImgmatchError, throwProblems } from "../errors.ts";
 import {
   anyText,
   type Check,
@@ -18,6 +18,7 @@ import {
   wholeNumber,
 } from "../io/checks.ts";
 import { fieldsOf, placeOfLine, readJson } from "../io/json.ts";
+import { doubledKeys } from "../io/json-keys.ts";
 import { inputLimits, registryLimits, requireSize } from "../io/limits.ts";
 import { type Digest, isDigest } from "../oci/digest.ts";
 import { isMediaType } from "../oci/media-types.ts";
@@ -174,8 +175,20 @@ const lock: Check<Lock> = shape({
 
 function parseText(text: string, file: string): unknown {
   const json = readJson(text);
-  if (json.ok) return json.value;
   const code = "LOCK_SYNTAX";
+  if (json.ok) {
+    const problems = doubledKeys(text, json).map(
+      ({ path, first, again }) =>
+        ({
+          code,
+          message: `${path} stands twice, first at ${formatPlace({ file, ...first })}`,
+          fix: "keep one of the two, or take one side and join the other with imgmatch lock merge",
+          at: { file, ...again },
+        }) as const,
+    );
+    throwProblems(problems);
+    return json.value;
+  }
   const conflict = text.split("\n").findIndex((line) => /^(<{7}|={7}|>{7})( |$)/.test(line));
   if (conflict >= 0) {
     throw new ImgmatchError({

@@ -6,7 +6,6 @@ import type { ProblemCode } from "../problem-codes.ts";
 import { fieldsOf, parseJson, text, textsOf } from "../io/json.ts";
 import { type Digest, isDigest, isSize } from "../oci/digest.ts";
 import { withDigest } from "../oci/reference.ts";
-import type { ReferrersReader, RegistryClient } from "../oci/registry/client.ts";
 import type { Manifest } from "../oci/descriptor.ts";
 import { RegistryError } from "../oci/registry/registry-error.ts";
 import { invalidSignature, type UnreadEvidence } from "./evidence.ts";

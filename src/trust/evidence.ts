@@ -5,8 +5,7 @@ import { ImgmatchError, type Problem } from "../errors.ts";
 import type { ProblemCode } from "../problem-codes.ts";
 import { type Check, object, oneOf, optional, text, variants } from "../io/checks.ts";
 import { registryLimits } from "../io/limits.ts";
-import type { Digest } from "../oci/digest.ts";
-import { formatImageReference, type ImageReference } from "../oci/reference.ts";
+import { formatImageReference } from "../oci/reference.ts";
 
 export type Evidence = ReadEvidence | UnreadEvidence;
 

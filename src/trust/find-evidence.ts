@@ -5,7 +5,6 @@ import { fieldsOf, parseJson, textsOf } from "../io/json.ts";
 import { registryLimits } from "../io/limits.ts";
 import { withTag } from "../oci/reference.ts";
 import type { Referrer } from "../oci/registry/client.ts";
-import { parseReferrers, referrersTag } from "../oci/registry/referrers.ts";
 import { isUnread, layersOf, type PartReader, partReader, type Unread } from "./evidence-reader.ts";
 import type { EvidenceReader } from "../oci/registry/client.ts";
 import {

@@ -28,7 +28,7 @@ const ask = {
     words=("\${(@s: :)LINE}"); CURRENT=$#words BUFFER=$LINE CURSOR=$#LINE
     _describe() { for each in $reply; do print -- "\${\${each//\\\\:/@}%%:*}"; done }
     _imgmatch_completion`,
-  fish: `function commandline; switch $argv[1]; case -C; string length "$LINE"; case '*'; string split -n ' ' "$LINE"; end; end
+  fish: `function commandline; set -l words (string split ' ' "$LINE"); switch $argv; case -opc; string join -- \\n $words[1..-2]; case -ct; echo $words[-1]; end; end
     function __fish_complete_path; echo files; end
     imgmatch completion fish | source
     _imgmatch_completion | string replace -r '\\t.*' ''`,
@@ -63,7 +63,7 @@ test("suggests paths where a path may stand, and words that only their command k
   expect(await suggested("launch", "kub")).toBe("kubernetes");
   expect(await suggested("hardware", "")).toBe("cuda\nrocm\ngpu\ncpu\nmachine");
   expect(await suggested("completion", "")).toBe("bash\nzsh\nfish");
-  const paths = "__tabtab_complete_files__";
+  const paths = "__imgmatch_paths__";
   expect(await suggested("check", "dist/a")).toBe(paths);
   expect(await suggested("check", "--host", "")).toBe(paths);
   expect(await suggested("check", "--host=")).toBe(paths);

@@ -192,6 +192,24 @@ describe("what is not the index of a fleet", () => {
     expect(() => parse(json)).toThrow(expect.objectContaining({ code: "INDEX_INVALID" }));
   });
 
+  it.each<[string, (text: string) => string, RegExp]>([
+    [
+      "an annotation",
+      (text) => text.replace('"dev.imgmatch.cell":', '"dev.imgmatch.cell":"other",$&'),
+      /the key manifests\.annotations\["dev\.imgmatch\.cell"\] stands twice, at 1:\d+ and 1:\d+$/m,
+    ],
+    [
+      "a key of a requirement",
+      (text) => text.replace('{\\"cpu\\":', '{\\"cpu\\":null,\\"cpu\\":'),
+      /dev\.imgmatch\.requires of cpu-v3: the key cpu stands twice, at 1:2 and 1:13$/m,
+    ],
+  ])("refuses %s that stands twice, with both places", (_, change, expected) => {
+    const text = change(JSON.stringify(valid()));
+    const read = () => parseFleetIndex({ top: withText(text), parts: [] }, reference);
+    expect(read).toThrow(expect.objectContaining({ code: "INDEX_INVALID" }));
+    expect(read).toThrow(expected);
+  });
+
   it.each(["1", "3"])("refuses format %s", (format) => {
     const json = valid();
     json.annotations["dev.imgmatch.index"] = format;

@@ -1,10 +1,16 @@
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { formatProblem, ImgmatchError } from "../../src/errors.ts";
 import { formatLock } from "../../src/lock/format-lock.ts";
+import type { Lock } from "../../src/lock/lock.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
 import { parseRequirement } from "../../src/lock/parse-requirement.ts";
+import { makeFolder } from "../support/folders.ts";
+import { needs } from "../support/needs.ts";
+import { whyNoVersion } from "../support/programs.ts";
 
 const text = readFileSync("test/fixtures/locks/v2.json", "utf8");
 
@@ -83,6 +89,50 @@ describe("a lock that is no JSON", () => {
     ],
     ["YAML", "schemaVersion: 2\n", /^lock\.json:1:1: LOCK_SYNTAX: /],
   ])("%s", (_, given, expected) => expect(report(given)).toMatch(expected));
+});
+
+describe("a lock in which a key stands twice", () => {
+  test("is refused with both places", () => {
+    const entry = '    "none_x86-64-v2": {';
+    const twice = text
+      .replace('  "name": "cv-tf",', '$&\n  "name": "cv-tf",')
+      .replace(entry, `${entry}},\n${entry}`);
+    const lineOf = (line: string, last = false) => {
+      const lines = twice.split("\n");
+      return (last ? lines.lastIndexOf(line) : lines.findIndex((each) => each.startsWith(line))) + 1;
+    };
+    expect(report(twice)).toBe(
+      [
+        `lock.json:${lineOf(entry, true)}:5: LOCK_SYNTAX: images["none_x86-64-v2"] stands twice, first at lock.json:${lineOf(entry)}:5`,
+        `  ${entry}`,
+        "      ^",
+        "  fix: keep one of the two, or take one side and join the other with imgmatch lock merge",
+        `lock.json:${lineOf('  "name": "cv-tf",', true)}:3: LOCK_SYNTAX: name stands twice, first at lock.json:${lineOf('  "name": "cv-tf",')}:3`,
+        '    "name": "cv-tf",',
+        "    ^",
+        "  fix: keep one of the two, or take one side and join the other with imgmatch lock merge",
+      ].join("\n"),
+    );
+  });
+
+  test(
+    "as git's merge of two branches' locks writes it, without a conflict",
+    needs(whyNoVersion("git")),
+    () => {
+      const { images, ...rest } = parseLock(text, "v2.json");
+      const [one = {}, two = {}] = Object.values(images);
+      const lockOf = (cells: object) => formatLock({ ...rest, images: cells } as Lock);
+      const folder = makeFolder({
+        ours: lockOf({ a: one, b: one, d: two, e: two, f: one }),
+        base: lockOf({ a: one, b: one, f: one }),
+        theirs: lockOf({ b: one, c: two, e: one, f: one }),
+      });
+      execFileSync("git", ["merge-file", "ours", "base", "theirs"], { cwd: folder });
+      expect(report(readFileSync(join(folder, "ours"), "utf8"))).toMatch(
+        /^lock\.json:\d+:5: LOCK_SYNTAX: images\.e stands twice, first at lock\.json:\d+:5$/m,
+      );
+    },
+  );
 });
 
 describe("a lock that is no lock", () => {

@@ -4,18 +4,7 @@
  */
 
 import { createReadStream, rmSync } from "node:fs";
-import {
-  chmod,
-  lstat,
-  lutimes,
-  mkdir,
-  mkdtemp,
-  readdir,
-  rename,
-  rm,
-  symlink,
-  writeFile,
-} from "node:fs/promises";
+import { chmod, lstat, lutimes, mkdir, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { isLeft, ownedName } from "../../io/owner.ts";

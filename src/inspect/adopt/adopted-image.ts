@@ -4,15 +4,7 @@ import { throwProblems, usageError } from "../../errors.ts";
 import { findMarch, marchFeatures, unknownWithout } from "../../hardware/cpu-marches.ts";
 import { count } from "../../io/table.ts";
 import type { LockedAdoption } from "../../lock/lock.ts";
-import {
-  answerOfSide,
-  type BySide,
-  needsGpus,
-  type Measured,
-  noGpus,
-  type Requirement,
-  sidesOf,
-} from "../../lock/requirement.ts";
+import { type Measured, noGpus, type Requirement } from "../../lock/requirement.ts";
 import { type GpuVendor, gpuVendors } from "../../hardware/gpu-vendors.ts";
 import type { CompiledFor, UndecidedGpu } from "../../resolve/check-image.ts";
 import { hasRocmRuntime } from "../amd/rocm-release.ts";

@@ -1,7 +1,6 @@
 /** Counts AMD's GPU code of a file: targets, and code that is unknown. */
 
 import { compareAmdTargets } from "../../hardware/amd-target.ts";
-import { compareText } from "../../io/collections.ts";
 import { count, createCodeTally, sortedCounts } from "../tally.ts";
 import type { AmdImage } from "./code-object.ts";
 

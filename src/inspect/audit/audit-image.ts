@@ -7,10 +7,8 @@ import {
   answerOfSide,
   type BySide,
   type CpuRequirement,
-  type Measured,
   measuredRules,
   noGpus,
-  type Requirement,
   sidesOf,
 } from "../../lock/requirement.ts";
 import type { Digest } from "../../oci/digest.ts";

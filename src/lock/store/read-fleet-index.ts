@@ -16,7 +16,8 @@ import {
   type IndexEntry,
   indexFormat,
 } from "../fleet-index.ts";
-import { fieldsOf, isRecord, parseJson, text } from "../../io/json.ts";
+import { fieldsOf, isRecord, parseJson, readJson, text } from "../../io/json.ts";
+import { type DoubledKey, doubledKeys, sayDoubled } from "../../io/json-keys.ts";
 import { didYouMean, suggest } from "../../io/suggest.ts";
 import { isIndexType, isMediaType } from "../../oci/media-types.ts";
 import {
@@ -160,8 +161,9 @@ function entriesOfPart(part: Manifest, reference: ImageReference): Read["entries
 function entriesOf(manifest: Manifest, reference: ImageReference): Read {
   const found = headOf(manifest);
   if (found === null) throw invalid(reference, `${manifest.digest} is no index that imgmatch publish wrote`);
-  const { format, notes, items } = found;
+  const { format, notes, items, doubled } = found;
   if (format !== indexFormat) throw otherFormat(reference, format);
+  if (doubled !== undefined) throw invalid(reference, sayDoubled(doubled));
   const entries: (readonly [string, IndexEntry])[] = [];
   const parts: ManifestDescriptor[] = [];
   const strange: Digest[] = [];
@@ -209,12 +211,18 @@ function headOf(manifest: Manifest): {
   readonly format: string;
   readonly notes: Readonly<Record<string, unknown>>;
   readonly items: readonly unknown[];
+  readonly doubled: DoubledKey | undefined;
 } | null {
-  const json = isIndexType(manifest.mediaType) ? parseJson(manifest.bytes) : undefined;
+  if (!isIndexType(manifest.mediaType)) return null;
+  const source = Buffer.from(manifest.bytes).toString("utf8");
+  const reading = readJson(source);
+  if (!reading.ok) return null;
+  const json = reading.value;
   const notes = fieldsOf(fieldsOf(json).annotations);
   const format = text(notes[annotations.format]);
   if (!isRecord(json) || !Array.isArray(json.manifests) || format === null) return null;
-  return { format, notes, items: json.manifests };
+  const [doubled] = doubledKeys(source, reading);
+  return { format, notes, items: json.manifests, doubled };
 }
 
 function otherFormat(reference: ImageReference, format: string): ImgmatchError {

@@ -1,7 +1,7 @@
 /** Attaches artifacts to an image: by the referrers API, and by its fallback tag. */
 
 import { ImgmatchError } from "../../errors.ts";
-import { fieldsOf, isRecord, parseJson } from "../../io/json.ts";
+import { isRecord, parseJson } from "../../io/json.ts";
 import { digestOf } from "../digest-of.ts";
 import { emptyType, indexTypes, manifestTypes } from "../media-types.ts";
 import { formatImageReference, type ImageReference, withDigest, withTag } from "../reference.ts";

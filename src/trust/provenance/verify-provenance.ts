@@ -16,7 +16,7 @@ import type { Digest } from "../../oci/digest.ts";
 import { formatImageReference, parseImageReference, withDigest, withTag } from "../../oci/reference.ts";
 import { sortedEntries } from "../../io/collections.ts";
 import { compareClaims } from "./compare-claims.ts";
-import type { ClaimComparison, ClaimDifference } from "../../oci/verified-provenance.ts";
+import type { ClaimDifference } from "../../oci/verified-provenance.ts";
 import { findProvenance, type FoundProvenance, type ProvenanceFindings } from "./find-provenance.ts";
 import type { Subject } from "../../oci/descriptor.ts";
 import { exitCodes } from "../../problem-codes.ts";

@@ -1,7 +1,6 @@
 /** Writes SLSA provenance v1 for engines that write none, and attaches it to the image. */
 
 import { type BuildOrigin, type BuildRecord, isCommit } from "../../oci/build-record.ts";
-import type { LockedBase, LockedInputs } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { parseImageReference } from "../../oci/reference.ts";
 import type { TryOptions } from "../../oci/registry/try-again.ts";

@@ -2,7 +2,6 @@
 
 import type { Digest } from "../../oci/digest.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../../oci/reference.ts";
-import type { Signer } from "./signer.ts";
 import type { SignedImages } from "../../oci/trust-flags.ts";
 import { signImages, type SignOptions } from "./sign-images.ts";
 import type { TrustedSigner } from "../trusted-signers.ts";

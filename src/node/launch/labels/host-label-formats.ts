@@ -5,50 +5,56 @@ import type { HostLabels } from "../../labels.ts";
 import { shellWord } from "../shell.ts";
 import { forImages } from "./label-formats.ts";
 import type { LabelChanges } from "./image-labels.ts";
+import { nodeNames, requireNodes, type NodeName } from "./node-names.ts";
 import { labelNames } from "./vocabulary.ts";
 
 export interface HostLabelFormat {
   readonly description: string;
-  /** Lines that end with a newline; empty if nothing changes. */
+  /** Lines that end with a newline; empty if nothing changes. Throws `FACTS_SCHEMA` for hosts that the system would not take as nodes. */
   readonly write: (hosts: readonly HostLabels[]) => string;
 }
 
 export const hostLabelFormats = {
   kubernetes: {
     description: "kubectl label node, for a shell",
-    write: (hosts) => lines(alike(hosts).flatMap(({ names, labels }) => kubectlLabel(names, labels))),
+    write: ofNodes(nodeNames.kubernetes, (hosts) =>
+      lines(alike(hosts).flatMap(({ names, labels }) => kubectlLabel(names, labels))),
+    ),
   },
   patch: {
     description: "lines with the merge patch of each Kubernetes node",
-    write: (hosts) =>
+    write: ofNodes(nodeNames.kubernetes, (hosts) =>
       lines(
         changed(hosts).map(({ host, labels }) =>
           JSON.stringify({ host, patch: { metadata: { labels: named(labels, labelNames.kubernetes) } } }),
         ),
       ),
+    ),
   },
   docker: {
     description: "docker node update, for a shell",
     // `--label-rm` fails for an absent label. No image has an empty name.
-    write: (hosts) =>
+    write: ofNodes(nodeNames.docker, (hosts) =>
       words(hosts, labelNames.docker, (name, pairs) => [
         "docker node update",
         ...pairs.map(([key, value]) => `--label-add ${shellWord(`${key}=${value ?? ""}`)}`),
         shellWord(name),
       ]),
+    ),
   },
   nomad: {
     description: "nomad node meta apply, for a shell; hosts are named by the ids of their nodes",
-    write: (hosts) =>
+    write: ofNodes(nodeNames.nomad, (hosts) =>
       words(hosts, labelNames.nomad, (name, pairs) => [
         `nomad node meta apply -node-id=${shellWord(name)}`,
         ...pairs.filter(([, value]) => value === null).map(([key]) => `-unset=${key}`),
         ...pairs.filter(([, value]) => value !== null).map(([key, value]) => shellWord(`${key}=${value}`)),
       ]),
+    ),
   },
   slurm: {
     description: "the features of each node, for slurm.conf",
-    write: (hosts) =>
+    write: ofNodes(nodeNames.slurm, (hosts) =>
       lines(
         hosts.flatMap(({ host, labels }) => {
           const features = Object.entries(forImages(labels)).flatMap(([key, value]) =>
@@ -57,6 +63,7 @@ export const hostLabelFormats = {
           return features.length === 0 ? [] : [`NodeName=${host} Features=${features.join(",")}`];
         }),
       ),
+    ),
   },
   json: {
     description: "all of it as JSON, without prefixes; null takes a label away",
@@ -66,6 +73,13 @@ export const hostLabelFormats = {
 
 export function isHostLabelFormat(name: string): name is keyof typeof hostLabelFormats {
   return Object.hasOwn(hostLabelFormats, name);
+}
+
+function ofNodes(name: NodeName, write: HostLabelFormat["write"]): HostLabelFormat["write"] {
+  return (hosts) => {
+    requireNodes(hosts, name);
+    return write(hosts);
+  };
 }
 
 /** A command line has room for so many names. */

@@ -68,8 +68,8 @@ describe("labels from outside", () => {
 
   it("are patches, JSON, and the words of other systems, where the present labels are not known too", async () => {
     const hosts = [
-      { name: "n1", facts: gpu },
-      { name: "n2", facts: none },
+      { name: "a1", facts: gpu },
+      { name: "a2", facts: none },
     ];
     const of = async (format: string) => (await labels(hosts, "--format", format)).out;
     const gone = Object.fromEntries(others.map((each) => [each, null]));
@@ -80,19 +80,19 @@ describe("labels from outside", () => {
     expect(JSON.parse(await of("json"))).toEqual({
       schemaVersion: 1,
       hosts: [
-        { host: "n1", labels: first },
-        { host: "n2", labels: second },
+        { host: "a1", labels: first },
+        { host: "a2", labels: second },
       ],
     });
     const [patch] = (await of("patch")).split("\n");
     expect(JSON.parse(patch ?? "").patch.metadata.labels).toMatchObject({ [`imgmatch.dev/${key}`]: "gpu" });
     const nomad = `imgmatch_${key.replace(/[^A-Za-z0-9]/g, "_")}`;
     expect(await of("nomad")).toBe(
-      `nomad node meta apply -node-id=n1 ${nomad}=gpu\nnomad node meta apply -node-id=n2 -unset=${nomad}\n`,
+      `nomad node meta apply -node-id=a1 ${nomad}=gpu\nnomad node meta apply -node-id=a2 -unset=${nomad}\n`,
     );
     expect(await of("docker")).toBe(
-      `docker node update --label-add imgmatch.${key}=gpu n1\ndocker node update --label-add imgmatch.${key}= n2\n`,
+      `docker node update --label-add imgmatch.${key}=gpu a1\ndocker node update --label-add imgmatch.${key}= a2\n`,
     );
-    expect(await of("slurm")).toBe(`NodeName=n1 Features=imgmatch.${key}.gpu\n`);
+    expect(await of("slurm")).toBe(`NodeName=a1 Features=imgmatch.${key}.gpu\n`);
   });
 });
