@@ -3,7 +3,6 @@
 // imgmatch.cjs is one file with all commands of a node. It can be copied alone.
 // The programs are CommonJS, which Node starts about 5 of 65 ms sooner than a module.
 import { readFile, rm, writeFile } from "node:fs/promises";
-import { resolve } from "node:path";
 import { rolldown } from "rolldown";
 import {
   asFunction,
@@ -31,14 +30,6 @@ const packages = Object.keys({
 function isExternal(id) {
   return packages.some((name) => id === name || id.startsWith(`${name}/`));
 }
-const forNodes = {
-  name: "for-nodes",
-  resolveId(source) {
-    if (source === "./command-table.ts") return resolve("src/cli/node-command-table.ts");
-    // A node reads the trusted root from a file. The code that fetches the public one would double the program.
-    return source === "./public-root.ts" ? resolve("src/trust/no-public-root.ts") : null;
-  },
-};
 // Threads that open files load this bundle. It lies beside the programs, and one folder above their chunks.
 const workerName = "inspect-worker.cjs";
 const workerPlace = {
@@ -85,11 +76,11 @@ await write({ cli: "src/cli/start.ts" }, "cli", {
   codeSplitting: false,
   define: { IMGMATCH_PROGRAM: JSON.stringify(program) },
 });
-await write({ imgmatch: "src/cli/bin.ts" }, "imgmatch", {
+await write({ imgmatch: "src/cli/node-bin.ts" }, "imgmatch", {
   format: "cjs",
   ending: "cjs",
   codeSplitting: false,
-  plugins: [compressedTables, ...options.plugins, compressedLibraries, forNodes],
+  plugins: [compressedTables, ...options.plugins, compressedLibraries],
 });
 // The library's entries share their chunks, so that all throw the same class of error.
 const entries = ["index", "inspect", "resolve"].map((name) => [name, `src/${name}.ts`]);

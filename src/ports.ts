@@ -3,20 +3,11 @@
 import type { Adopting } from "./fleet/adopt.ts";
 import type { Examining } from "./fleet/audit/image-examiner.ts";
 import type { Judging, Sealing } from "./fleet/publish/seal.ts";
-import type { ClusterReader } from "./host/cluster-reader.ts";
-import type { QuestionPorts } from "./node/question.ts";
+import { nodePorts } from "./node-ports.ts";
+import type { RootSource } from "./trust/verify-evidence.ts";
 
-const cluster: ClusterReader = {
-  readClusterNode: async (...asked) =>
-    (await import("./host/kubernetes/read-nodes.ts")).readClusterNode(...asked),
-  readClusterNodes: async (...asked) =>
-    (await import("./host/kubernetes/read-nodes.ts")).readClusterNodes(...asked),
-};
-
-const fleets: QuestionPorts = {
-  readRegistryFleet: async (...asked) =>
-    (await import("./trust/registry-fleet.ts")).readRegistryFleet(...asked),
-  heldImages: async (...asked) => (await import("./fleet/engines/local-images.ts")).heldImages(...asked),
+const root: RootSource = {
+  publicRoot: async () => (await import("./trust/public-root.ts")).publicRoot(),
 };
 
 const files: Examining & Adopting = {
@@ -33,10 +24,10 @@ const sealing: Sealing = {
 };
 
 const judging: Judging = {
-  signatureTrustFor: async (...asked) =>
-    (await import("./trust/trust-demands.ts")).signatureTrustFor(...asked),
+  signatureTrustFor: async (demands, world) =>
+    (await import("./trust/trust-demands.ts")).signatureTrustFor(demands, { ...world, ...root }),
   verifyProvenance: async (...asked) =>
     (await import("./trust/provenance/verify-provenance.ts")).verifyProvenanceFor(...asked),
 };
 
-export const ports = { ...cluster, ...fleets, ...files, ...sealing, ...judging };
+export const ports = { ...nodePorts, ...root, ...files, ...sealing, ...judging };

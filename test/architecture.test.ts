@@ -76,7 +76,7 @@ const core = ["hardware", "facts", "words", "lock", "resolve"];
 const halls = [
   ...["version", "printable", "problem-codes", "errors"],
   ...["io", ...core, "oci", "lock/store", "host", "inspect", "trust", "fleet", "node", "cover"],
-  ...["ports", "pulumi", "index", "cli"],
+  ...["node-ports", "ports", "pulumi", "index", "cli"],
 ] as const;
 
 /** The rooms of `fleet/` that a cell passes, in this order; each knows those before it alone. */

@@ -1,8 +1,7 @@
 /** The program: reads its words, runs one command, and answers with the exit code. It loads the code of that command alone. */
 
 import { Command, type Option } from "commander";
-import type { CommandContext, Run } from "./command.ts";
-import { commandGroups, unlistedCommands } from "./command-table.ts";
+import type { CommandContext, CommandTable, Run } from "./command.ts";
 import { usageError } from "../errors.ts";
 import { exitCodes } from "../problem-codes.ts";
 import { tellNotice } from "./print.ts";
@@ -14,13 +13,14 @@ import { version } from "../version.ts";
  * Runs the command line. Answers with the exit code of imgmatch, or of the container that it has run.
  *
  * @example
- * process.exitCode = await runCli(["plan", "--json"], context);
+ * process.exitCode = await runCli(["plan", "--json"], allCommands, context);
  */
 export async function runCli(
   args: readonly string[],
+  commands: CommandTable,
   world: Omit<CommandContext, "onEvent">,
 ): Promise<number> {
-  const context = printingSafely(world);
+  const context = printingSafely(world, commands);
   const program = new Command("imgmatch");
   const end = args.indexOf("--");
   const words = end < 0 ? args : args.slice(0, end);
@@ -33,11 +33,11 @@ export async function runCli(
       if (answer !== undefined) exitCode = answer;
     };
   try {
-    await defineProgram(program, args, run, context);
+    await defineProgram(program, args, commands, run, context);
     await program.parseAsync([...args], { from: "user" });
     return exitCode;
   } catch (error) {
-    return reportError(error, { program, words }, context);
+    return reportError(error, { program, words, commands }, context);
   }
 }
 
@@ -56,7 +56,7 @@ function flagsOf<Flags>(given: readonly unknown[], afterDashes: readonly string[
 }
 
 /** Everything that the program prints passes here, whoever wrote it. */
-function printingSafely(world: Omit<CommandContext, "onEvent">): CommandContext {
+function printingSafely(world: Omit<CommandContext, "onEvent">, commands: CommandTable): CommandContext {
   const err = (text: string) => world.err(terminalText(text, world.env));
   return {
     ...world,
@@ -64,16 +64,20 @@ function printingSafely(world: Omit<CommandContext, "onEvent">): CommandContext 
     err,
     log: (line) => world.log(terminalText(line, world.env)),
     onEvent: (event) =>
-      tellNotice(event.type === "problem" ? { ...event, problem: withinReach(event.problem) } : event, {
-        err,
-        terminal: world.terminal,
-      }),
+      tellNotice(
+        event.type === "problem" ? { ...event, problem: withinReach(event.problem, commands) } : event,
+        {
+          err,
+          terminal: world.terminal,
+        },
+      ),
   };
 }
 
 async function defineProgram(
   program: Command,
   args: readonly string[],
+  { groups, unlisted }: CommandTable,
   run: Run,
   context: CommandContext,
 ): Promise<void> {
@@ -90,8 +94,8 @@ async function defineProgram(
     .addHelpText("after", helpFooter);
   const [first = ""] = args;
   // A node that resolves does not wait for the flags of other commands, and the version waits for none.
-  const isAlone = isCommand(first) || ["-V", "--version"].includes(first);
-  for (const [heading, commands] of Object.entries(commandGroups)) {
+  const isAlone = isCommand(first, groups) || ["-V", "--version"].includes(first);
+  for (const [heading, commands] of Object.entries(groups)) {
     program.commandsGroup(`${heading}:`);
     for (const [name, load] of Object.entries(commands)) {
       if (isAlone && name !== first) continue;
@@ -99,7 +103,7 @@ async function defineProgram(
       define(program.command(name), run);
     }
   }
-  (await unlistedCommands[first]?.())?.(program.command(first, { hidden: true }), run);
+  (await unlisted[first]?.())?.(program.command(first, { hidden: true }), run);
   for (const command of [program, ...program.commands]) {
     if (command.commands.length > 0) command.helpCommand("help [command]", "Show the help of a command");
   }

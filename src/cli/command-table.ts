@@ -1,6 +1,6 @@
 /** Every command, its heading in the help, and its file. */
 
-import type { Define } from "./command.ts";
+import type { CommandTable, Define } from "./command.ts";
 import { resolve } from "./resolve.ts";
 
 /** In the order of the help. */
@@ -45,10 +45,8 @@ export const commandGroups = {
   },
 } as const satisfies Record<string, Record<string, () => Promise<Define>>>;
 
-/** For scripts, and in no help. */
-export const unlistedCommands: Readonly<Record<string, () => Promise<Define>>> = {
-  "completion-server": async () => (await import("./completion.ts")).completionServer,
+export const allCommands: CommandTable = {
+  groups: commandGroups,
+  unlisted: { "completion-server": async () => (await import("./completion.ts")).completionServer },
+  elsewhere: null,
 };
-
-/** How to get the commands that this program lacks; null if it has all. */
-export const elsewhere: string | null = null;

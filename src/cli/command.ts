@@ -2,6 +2,7 @@
 
 import type { Command } from "commander";
 import type { World } from "../io/world.ts";
+import type { NodePorts } from "../node/question.ts";
 
 /** Runs a command. Answers with the exit code of imgmatch, 0 by default, or of the container that it has run. */
 export type Action<Flags> = (flags: Flags, context: CommandContext) => Promise<number> | Promise<void>;
@@ -12,8 +13,20 @@ export type Run = <Flags>(action: Action<Flags>) => (...given: unknown[]) => Pro
 /** Adds arguments, flags, help and action to a command. */
 export type Define = (command: Command, run: Run) => Command;
 
+/** The commands of a program. */
+export interface CommandTable {
+  /** Heading in the help → name → definition, in the order of the help. */
+  readonly groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Define>>>>>;
+  /** For scripts, and in no help. */
+  readonly unlisted: Readonly<Record<string, () => Promise<Define>>>;
+  /** How to get the commands that this program lacks; null if it has all. */
+  readonly elsewhere: string | null;
+}
+
 /** Tests pass others. */
 export interface CommandContext extends World {
+  /** The ports of this program, for commands that the program of one file has too. */
+  readonly ports: NodePorts;
   /** Writes the answer to standard output. */
   readonly out: (text: string) => void;
   /** Writes everything else to standard error. */

@@ -1,7 +1,6 @@
 /** `imgmatch export sh`: the part of `export` that a node has too. */
 
 import type { ExportShOptions } from "../node/export-sh.ts";
-import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
 import { withJson, withQuestion } from "./flags/options.ts";
 import { print, type JsonFlag } from "./print.ts";
@@ -17,7 +16,7 @@ export const withScript: Define = (command, run) => {
 
 async function shCommand(flags: ExportShOptions & JsonFlag, context: CommandContext): Promise<void> {
   const { exportShWith } = await import("../node/export-sh.ts");
-  const exportSh = exportShWith(ports);
+  const exportSh = exportShWith(context.ports);
   const answer = await exportSh(flags, context);
   print(context, flags, answer, () => answer.script);
 }

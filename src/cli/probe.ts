@@ -5,7 +5,6 @@ import { describeHostFacts, formatFactsLine, formatHostFacts } from "../facts/fo
 import type { HostFacts } from "../facts/facts.ts";
 import type { HostChoice } from "../host/probe.ts";
 import { printableReport } from "../printable.ts";
-import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
 import { withHost } from "./flags/options.ts";
 import type { JsonFlag } from "./print.ts";
@@ -31,10 +30,10 @@ async function probeCommand(flags: ProbeFlags, context: CommandContext): Promise
   if (flags.eachLine) {
     // The mirror of `serve` asks so, for its node.
     for await (const _ of context.stdinLines())
-      context.out(await lineOf(() => readNodeOf(flags, { ...context, ...ports })));
+      context.out(await lineOf(() => readNodeOf(flags, { ...context, ...context.ports })));
     return;
   }
-  const facts = await probeWith(ports)(flags, context);
+  const facts = await probeWith(context.ports)(flags, context);
   context.out(flags.json ? formatHostFacts(facts) : printableReport(describeHostFacts(facts)));
 }
 

@@ -1,7 +1,6 @@
 /** `imgmatch pull`: pull this host's image with the container runtime, and print its name here. */
 
 import type { PullOptions } from "../node/pull.ts";
-import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
 import { choice, many, withJson, withQuestion, withVisibleGpus } from "./flags/options.ts";
 import { print, type JsonFlag } from "./print.ts";
@@ -32,7 +31,7 @@ export const pull: Define = (command, run) =>
 
 async function pullCommand(flags: PullOptions & JsonFlag, context: CommandContext): Promise<void> {
   const { pullWith } = await import("../node/pull.ts");
-  const answerOf = pullWith(ports);
+  const answerOf = pullWith(context.ports);
   const answer = await answerOf(flags, context);
   print(context, flags, answer, () => `${answer.name}\n`);
 }

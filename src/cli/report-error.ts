@@ -1,8 +1,7 @@
 /** Turns the error that ends a command into a message and an exit code. */
 
 import { type Command, CommanderError } from "commander";
-import type { CommandContext } from "./command.ts";
-import { commandGroups, elsewhere } from "./command-table.ts";
+import type { CommandContext, CommandTable } from "./command.ts";
 import { ImgmatchError, type Problem } from "../errors.ts";
 import { type ExitCode, exitCodes, problemCodes } from "../problem-codes.ts";
 import { tellProblem } from "./print.ts";
@@ -13,6 +12,8 @@ interface Call {
   readonly program: Command;
   /** The words before `--`. */
   readonly words: readonly string[];
+  /** Of this program. */
+  readonly commands: CommandTable;
 }
 
 export async function reportError(error: unknown, call: Call, context: CommandContext): Promise<ExitCode> {
@@ -36,10 +37,10 @@ export async function reportError(error: unknown, call: Call, context: CommandCo
 
 function reportProblems(
   found: readonly [Problem, ...Problem[]],
-  { words }: Call,
+  { words, commands }: Call,
   context: CommandContext,
 ): ExitCode {
-  const problems = found.map(withinReach);
+  const problems = found.map((each) => withinReach(each, commands));
   if (words.includes("--json")) context.out(`${JSON.stringify(problemsJson(problems), null, 2)}\n`);
   else for (const problem of problems) tellProblem(problem, context);
   return problemCodes[found[0].code];
@@ -50,6 +51,7 @@ function usageProblem({ message, code }: CommanderError, call: Call): Problem {
   const [what = "", hint = ""] = message.replace(/^error: /, "").split("\n");
   const similar = /^\(Did you mean (.*)\?\)$/.exec(hint)?.[1];
   const advice = similar === undefined ? "" : `write ${similar}; `;
+  const { elsewhere } = call.commands;
   const missing = code === "commander.unknownCommand" && elsewhere !== null ? `${elsewhere}; ` : "";
   return { code: "USAGE", message: what, fix: `${advice}${missing}see ${helpOf(call)}` };
 }
@@ -73,15 +75,17 @@ function helpOf({ program, words }: Call): string {
   return [...names, "--help"].join(" ");
 }
 
-export function isCommand(name = ""): boolean {
-  return Object.values(commandGroups).some((commands) => Object.hasOwn(commands, name));
+export function isCommand(name = "", groups: CommandTable["groups"]): boolean {
+  return Object.values(groups).some((commands) => Object.hasOwn(commands, name));
 }
 
 /** Adds how to get a command that the fix names and this program lacks. */
-export function withinReach(problem: Problem): Problem {
+export function withinReach(problem: Problem, { groups, elsewhere }: CommandTable): Problem {
   if (elsewhere === null || problem.fix === undefined || problem.fix.includes(elsewhere)) return problem;
   const named = [...problem.fix.matchAll(/\bimgmatch ([a-z][a-z-]*)/g)].map(([, name]) => name);
-  return named.every(isCommand) ? problem : { ...problem, fix: `${problem.fix} (${elsewhere})` };
+  return named.every((name) => isCommand(name, groups))
+    ? problem
+    : { ...problem, fix: `${problem.fix} (${elsewhere})` };
 }
 
 /** A bug is not a mistake of the user. */

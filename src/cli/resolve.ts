@@ -5,7 +5,6 @@ import type { ResolveOptions } from "../node/resolve.ts";
 import { printableReport } from "../printable.ts";
 import type { HostResolution } from "../resolve/resolver.ts";
 import { isOfHost } from "../resolve/verdict.ts";
-import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
 import { withHosts, withQuestion } from "./flags/options.ts";
 import { print, tell, type JsonFlag } from "./print.ts";
@@ -35,7 +34,7 @@ export const resolve: Define = (command, run) =>
 
 async function resolveCommand(flags: ResolveOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
   const { resolveWith } = await import("../node/resolve.ts");
-  const resolveHost = resolveWith(ports);
+  const resolveHost = resolveWith(context.ports);
   const [first, ...hosts] = flags.hosts ?? [];
   if (first !== undefined) {
     const answers = await resolveHost({ ...flags, hosts: [first, ...hosts] }, context);

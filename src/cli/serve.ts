@@ -2,7 +2,6 @@
 
 import { join } from "node:path";
 import type { ServeConfig, ServeLine, ServeOptions } from "../node/serve.ts";
-import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
 import { choice, cpuOption, many, positive, withAll, withHost, withRegistryFleet } from "./flags/options.ts";
 import { type JsonFlag, print, tell } from "./print.ts";
@@ -65,7 +64,7 @@ export const serve: Define = (command, run) =>
 
 async function serveCommand(flags: ServeFlags, context: CommandContext): Promise<void> {
   const { serveWith } = await import("../node/serve.ts");
-  const answerOf = serveWith(ports);
+  const answerOf = serveWith(context.ports);
   const { printConfig } = flags;
   if (printConfig !== undefined) {
     return tellConfig(await answerOf({ ...flags, printConfig }, context), flags, context);

@@ -5,7 +5,6 @@ import { shellWord } from "../node/launch/shell.ts";
 import type { WhyNotOptions } from "../node/why-not.ts";
 import { isOfHost } from "../resolve/verdict.ts";
 import type { WhyNot } from "../resolve/why-not-image.ts";
-import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
 import { withHosts, withQuestion } from "./flags/options.ts";
 import { type JsonFlag, print } from "./print.ts";
@@ -30,7 +29,7 @@ export const whyNot: Define = (command, run) =>
 
 async function whyNotCommand(flags: WhyNotOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
   const { whyNotWith } = await import("../node/why-not.ts");
-  const answerOf = whyNotWith(ports);
+  const answerOf = whyNotWith(context.ports);
   const [first, ...hosts] = flags.hosts ?? [];
   if (first !== undefined) {
     const answers = await answerOf({ ...flags, hosts: [first, ...hosts] }, context);

@@ -36,6 +36,7 @@ import { orderBy, sortCandidates } from "../resolve/rank.ts";
 import { rankImages } from "../resolve/resolve-image.ts";
 import type { SignatureDemands } from "../oci/trust-flags.ts";
 import { isOfHost } from "../resolve/verdict.ts";
+import type { RootSource } from "../trust/verify-evidence.ts";
 import { type KnownFleet, type KnownSubject, knownSubject, type SubjectRequest } from "./checked-subject.ts";
 import { readNamedHosts, refuseSingle } from "./many-hosts.ts";
 
@@ -123,7 +124,7 @@ export interface CheckFunction {
   ): Promise<readonly CheckAnswer[]>;
 }
 
-export function checkWith(ports: ClusterReader): CheckFunction {
+export function checkWith(ports: ClusterReader & RootSource): CheckFunction {
   const face = (
     options: CheckOptions,
     given?: Partial<World>,
@@ -134,7 +135,7 @@ export function checkWith(ports: ClusterReader): CheckFunction {
 
 async function checkIn(
   options: CheckOptions,
-  world: HostWorld,
+  world: HostWorld & RootSource,
 ): Promise<CheckAnswer | readonly CheckAnswer[]> {
   const { subjects, lock, onEvent } = options;
   const isOther = isAboutMany(options) || otherHost(options) !== null;

@@ -26,6 +26,7 @@ import { checkPlatform } from "../resolve/rules/platform.ts";
 import { asksTrust } from "../trust/asks-trust.ts";
 import type { SignatureDemands } from "../oci/trust-flags.ts";
 import { signatureTrustFor } from "../trust/trust-demands.ts";
+import type { RootSource } from "../trust/verify-evidence.ts";
 import { refuseUnsignedPath } from "./refuse-unsigned-path.ts";
 
 /** A subject for one platform, with its needs. */
@@ -59,7 +60,7 @@ export interface SubjectRequest {
   /** This machine would run the image of its engine, another machine would pull the image. */
   readonly first: "engine" | "registry";
   readonly onEvent: Watching<OpenEvent>["onEvent"];
-  readonly world: World;
+  readonly world: World & RootSource;
 }
 
 export async function knownSubject(

@@ -17,6 +17,7 @@ import { type DriverQuestion, type HostChoice, readHostOf } from "../host/probe.
 import type { RegistryAccess } from "../oci/registry/registry-flags.ts";
 import { refuseTrustWithoutRegistry } from "../trust/asks-trust.ts";
 import type { TrustDemands } from "../oci/trust-flags.ts";
+import type { RootSource } from "../trust/verify-evidence.ts";
 
 /** A fleet in a registry, in place of a lock. */
 export interface RegistryFleetChoice extends RegistryAccess, TrustDemands {
@@ -52,12 +53,12 @@ export interface Question extends FleetQuestion {
 }
 
 /** The ports of who asks about a fleet: what is in a registry, and what an engine of this machine holds. */
-export interface QuestionPorts {
+export interface QuestionPorts extends RootSource {
   readonly readRegistryFleet: (
     reference: string,
     access: RegistryAccess,
     demands: TrustDemands,
-    world: World,
+    world: World & RootSource,
   ) => Promise<FetchedFleet>;
   /** The ids of all images, `sha256:…`. Throws `ENGINE_…` where the engine cannot be asked. */
   readonly heldImages: (engine: LocalEngine, env: Environment) => Promise<ReadonlySet<string>>;

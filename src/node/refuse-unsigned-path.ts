@@ -7,6 +7,7 @@ import { type ImageReference, parseImageReference } from "../oci/reference.ts";
 import { asksTrust } from "../trust/asks-trust.ts";
 import type { SignatureDemands } from "../oci/trust-flags.ts";
 import { signatureTrustFor } from "../trust/trust-demands.ts";
+import type { RootSource } from "../trust/verify-evidence.ts";
 
 /**
  * Throws `SIGNATURE_MISSING` for a subject that is a path: where a flag demands a signature, and where a policy demands one of the image of
@@ -15,7 +16,7 @@ import { signatureTrustFor } from "../trust/trust-demands.ts";
 export async function refuseUnsignedPath(
   subject: string,
   demands: SignatureDemands,
-  world: World,
+  world: World & RootSource,
 ): Promise<void> {
   const isImageToo = imageOf(subject, world.cwd) !== null;
   const elsewhere = "to ask about the image of that name, move the path away";
@@ -34,7 +35,7 @@ export async function refuseUnsignedPath(
 async function isDemandedByPolicy(
   subject: string,
   demands: SignatureDemands,
-  world: World,
+  world: World & RootSource,
 ): Promise<boolean> {
   const image = imageOf(subject, world.cwd);
   const trust = image && (await signatureTrustFor(demands, world));

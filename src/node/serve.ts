@@ -13,6 +13,7 @@ import type { RegistryAccess } from "../oci/registry/registry-flags.ts";
 import { refuseTrustWithoutRegistry } from "../trust/asks-trust.ts";
 import type { TrustDemands } from "../oci/trust-flags.ts";
 import { policyTrustFor, trustFor } from "../trust/trust-demands.ts";
+import type { RootSource } from "../trust/verify-evidence.ts";
 import type { BlobMode } from "./mirror/answer-blob.ts";
 import { createHostProber } from "./mirror/host-prober.ts";
 import { nodeApi } from "./mirror/node-api.ts";
@@ -96,7 +97,7 @@ export interface ServeFunction {
   ): Promise<ServedMirror>;
 }
 
-export function serveWith(ports: ClusterReader): ServeFunction {
+export function serveWith(ports: ClusterReader & RootSource): ServeFunction {
   const face = (options: ServeOptions, given?: Partial<World>): Promise<ServedMirror | ServeConfig> =>
     inWorld(options, given, (world) => serveIn(options, world), ports);
   return face as ServeFunction;
@@ -105,7 +106,10 @@ export function serveWith(ports: ClusterReader): ServeFunction {
 /** The mirror listens once it knows its host, or after so long. */
 const firstProbeMs = 3000;
 
-async function serveIn(options: ServeOptions, world: HostWorld): Promise<ServedMirror | ServeConfig> {
+async function serveIn(
+  options: ServeOptions,
+  world: HostWorld & RootSource,
+): Promise<ServedMirror | ServeConfig> {
   const { listen = "127.0.0.1:5047", printConfig } = options;
   const address = parseListenAddress(listen);
   if (printConfig !== undefined) return configOf(printConfig, listen, options);
@@ -169,7 +173,7 @@ async function serveIn(options: ServeOptions, world: HostWorld): Promise<ServedM
 async function findTrust(
   options: ServeOptions,
   log: (line: ServeLine) => void,
-  world: World,
+  world: World & RootSource,
 ): Promise<FindTrust | null> {
   if ((options.references ?? []).length === 0) {
     refuseTrustWithoutRegistry(options);

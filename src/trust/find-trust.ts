@@ -13,14 +13,9 @@ import { type ExpectedPlace, requireExpected } from "./index-place.ts";
 import { readTrustedIdentity, readTrustedKey, requireSafe, type TrustedSigner } from "./trusted-signers.ts";
 import { findRule, type PolicySigner, type TrustPolicy, type TrustRule } from "./policy/policy.ts";
 import { takeForward } from "./seen-indexes.ts";
-import {
-  fetchPublicRoot,
-  type Verified,
-  verifyEvidence,
-  type VerifyEvidenceOptions,
-} from "./verify-evidence.ts";
+import { type RootSource, type Verified, verifyEvidence } from "./verify-evidence.ts";
 
-export interface TrustOptions extends Pick<VerifyEvidenceOptions, "publicRoot"> {
+export interface TrustOptions {
   /** An index must meet every policy, so that none weakens another. */
   readonly policies: readonly TrustPolicy[];
   /** One of these must have signed too; empty if only policies name signers. */
@@ -56,13 +51,12 @@ interface Demand {
  * Trust by keys, identities and policies, for {@link FetchOptions.trust}. Throws `TRUST_NO_RULE` for a reference that no rule of a policy
  * names.
  */
-export function trustBy(given: TrustOptions): FindTrust {
-  const { publicRoot = fetchPublicRoot } = given;
-  const options = { ...given, publicRoot: rememberedRoot(publicRoot) };
+export function trustBy(options: TrustOptions & RootSource): FindTrust {
+  const publicRoot = rememberedRoot(options.publicRoot);
   return async (reference) => {
     const demands = await demandsOn(reference, options);
     if (demands.every(({ trusted, memory }) => trusted.length === 0 && memory() === null)) return null;
-    return trustOf(reference, demands, options.publicRoot);
+    return trustOf(reference, demands, publicRoot);
   };
 }
 

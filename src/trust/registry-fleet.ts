@@ -8,12 +8,13 @@ import { registryFor } from "../oci/registry/registry-access.ts";
 import type { RegistryAccess } from "../oci/registry/registry-flags.ts";
 import type { TrustDemands } from "../oci/trust-flags.ts";
 import { trustFor } from "./trust-demands.ts";
+import type { RootSource } from "./verify-evidence.ts";
 
 export async function readRegistryFleet(
   reference: string,
   access: RegistryAccess,
   demands: TrustDemands,
-  world: World,
+  world: World & RootSource,
 ): Promise<FetchedFleet> {
   return fetchFleet(parseImageReference(reference), {
     // A node with an older answer should not wait long for a newer one.

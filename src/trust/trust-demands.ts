@@ -11,6 +11,7 @@ import type { TrustPolicy } from "./policy/policy.ts";
 import { namesSigner } from "./asks-trust.ts";
 import type { TrustDemands } from "../oci/trust-flags.ts";
 import type { TrustedSigner } from "./trusted-signers.ts";
+import type { RootSource } from "./verify-evidence.ts";
 import type { World } from "../io/world.ts";
 
 /** The policy of the current folder, if no flag names a signer or another policy. */
@@ -20,29 +21,35 @@ const policyName = "imgmatch.trust.yaml";
  * null if neither a flag nor a policy demands anything: then nothing was loaded. The machine's policy always counts, so that no policy of a
  * checkout or a user weakens it.
  */
-export async function trustFor(flags: TrustDemands, world: World): Promise<FindTrust | null> {
-  return trustBy(await trustOptions(flags, world));
+export async function trustFor(flags: TrustDemands, world: World & RootSource): Promise<FindTrust | null> {
+  return trustBy(await trustOptions(flags, world), world);
 }
 
 /** The demands of policies alone: the flags name signers of other fleets. */
-export async function policyTrustFor(flags: TrustDemands, world: World): Promise<FindTrust | null> {
+export async function policyTrustFor(
+  flags: TrustDemands,
+  world: World & RootSource,
+): Promise<FindTrust | null> {
   const options = await trustOptions(flags, world);
   const asks = options !== null && options.policies.length > 0;
-  return trustBy(asks ? { ...options, signers: [], refuseDowngrade: null } : null);
+  return trustBy(asks ? { ...options, signers: [], refuseDowngrade: null } : null, world);
 }
 
 /** The demands on signatures alone, for commands that start nothing: an older index is no danger there. */
-export async function signatureTrustFor(flags: TrustDemands, world: World): Promise<FindTrust | null> {
+export async function signatureTrustFor(
+  flags: TrustDemands,
+  world: World & RootSource,
+): Promise<FindTrust | null> {
   const options = await trustOptions(flags, world);
   const policies = (options?.policies ?? []).map((policy) => ({
     ...policy,
     rules: policy.rules.map((rule) => ({ ...rule, downgrade: "allow" as const })),
   }));
-  return trustBy(options && { ...options, policies });
+  return trustBy(options && { ...options, policies }, world);
 }
 
-async function trustBy(options: TrustOptions | null): Promise<FindTrust | null> {
-  return options && (await import("./find-trust.ts")).trustBy(options);
+async function trustBy(options: TrustOptions | null, { publicRoot }: RootSource): Promise<FindTrust | null> {
+  return options && (await import("./find-trust.ts")).trustBy({ ...options, publicRoot });
 }
 
 /** The trusted signers of a repository: one of each list must have signed; empty if neither flag nor policy names any. */

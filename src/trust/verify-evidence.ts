@@ -14,9 +14,13 @@ export interface Verified extends Proof {
   readonly format: ReadEvidence["format"];
 }
 
-export interface VerifyEvidenceOptions {
-  /** `trusted_root.json` for identities that name none. Default: the public sigstore's, from the network by TUF. */
-  readonly publicRoot?: () => Promise<string>;
+/** A program hands this to what trusts identities: one for nodes has no code that fetches. */
+export interface RootSource {
+  /** `trusted_root.json` of the public sigstore, for identities that name none. Throws `TRUSTED_ROOT_INVALID`. */
+  readonly publicRoot: () => Promise<string>;
+}
+
+export interface VerifyEvidenceOptions extends RootSource {
   /** Type of the statements that count. Default: plain signatures. */
   readonly predicateType?: string;
 }
@@ -30,13 +34,13 @@ export interface VerifyEvidenceOptions {
  *
  * @example
  * const evidence = await findEvidence(registry, { reference, digest });
- * await verifyEvidence(evidence, { reference, digest }, [{ kind: "key", name: "cosign.pub", pem }]);
+ * await verifyEvidence(evidence, { reference, digest }, [{ kind: "key", name: "cosign.pub", pem }], { publicRoot });
  */
 export async function verifyEvidence(
   evidence: readonly Evidence[],
   subject: Subject,
   signers: readonly TrustedSigner[],
-  options: VerifyEvidenceOptions = {},
+  options: VerifyEvidenceOptions,
 ): Promise<Verified> {
   if (signers.length === 0) throw new InternalError("nobody was named who may have signed");
   const failures: Failure[] = [];
@@ -61,7 +65,7 @@ async function judgeOf(signer: TrustedSigner, options: VerifyEvidenceOptions): P
   if (signer.kind === "key") return checkByKey(signer, predicateType);
   // A part of its own: a node that trusts a key does not wait for it.
   const { checkByIdentity } = await import("./verify-identity.ts");
-  const root = signer.trustedRoot ?? (await (options.publicRoot ?? fetchPublicRoot)());
+  const root = signer.trustedRoot ?? (await options.publicRoot());
   return checkByIdentity(signer, root, predicateType);
 }
 
@@ -82,10 +86,4 @@ function checkByKey(signer: TrustedKey, predicateType: string): Judge {
         return bundleProof(evidence.content, subject, predicateType, null);
     return read.hint === key.hint ? damaged("it names this key, but this key did not sign it") : byOther;
   };
-}
-
-/** The root of the public sigstore, by TUF. Throws `TRUSTED_ROOT_INVALID`. */
-export async function fetchPublicRoot(): Promise<string> {
-  const { publicRoot } = await import("./public-root.ts");
-  return publicRoot();
 }

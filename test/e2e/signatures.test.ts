@@ -21,7 +21,7 @@ import { signImages } from "../../src/trust/sign/sign-images.ts";
 import type { SignatureFormat } from "../../src/oci/trust-flags.ts";
 import { openSigningKey } from "../../src/trust/sign/signing-key.ts";
 import type { TrustedSigner } from "../../src/trust/trusted-signers.ts";
-import { verifyEvidence } from "../../src/trust/verify-evidence.ts";
+import { verifyEvidence } from "../trust/support/verify-evidence.ts";
 import { manifestOf } from "../oci/registry/support/manifests.ts";
 import { needs } from "../support/needs.ts";
 import { type LocalSigstore, startSigstore, tokenOf } from "../support/sigstore.ts";

@@ -14,7 +14,7 @@ import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
 import type { FullRegistryClient } from "../../src/oci/registry/create-client.ts";
 import { findEvidence } from "../../src/trust/find-evidence.ts";
 import { findReferrers } from "../../src/oci/registry/find-referrers.ts";
-import { verifyEvidence } from "../../src/trust/verify-evidence.ts";
+import { verifyEvidence } from "../trust/support/verify-evidence.ts";
 import { cpuHost } from "../resolve/support/hosts.ts";
 import { rounds } from "../support/long.ts";
 import { needs } from "../support/needs.ts";

@@ -2,6 +2,8 @@
 
 import type { CommandContext } from "../../src/cli/command.ts";
 import { runCli } from "../../src/cli/cli.ts";
+import { allCommands } from "../../src/cli/command-table.ts";
+import { ports } from "../../src/ports.ts";
 
 export interface Ran {
   readonly exit: number;
@@ -16,7 +18,8 @@ export async function runInProcess(
 ): Promise<Ran> {
   let out = "";
   let err = "";
-  const exit = await runCli(args, {
+  const exit = await runCli(args, allCommands, {
+    ports,
     out: (text) => {
       out += text;
     },

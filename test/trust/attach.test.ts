@@ -10,7 +10,7 @@ import { findEvidence } from "../../src/trust/find-evidence.ts";
 import { findReferrers } from "../../src/oci/registry/find-referrers.ts";
 import { signWithKey } from "../../src/trust/sign/make-signer.ts";
 import { signImages } from "../../src/trust/sign/sign-images.ts";
-import { verifyEvidence } from "../../src/trust/verify-evidence.ts";
+import { verifyEvidence } from "./support/verify-evidence.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "../fleet/publish/support/memory-registry.ts";
 
 const reference = parseImageReference("registry.example.com/team/app:1.0");

@@ -21,7 +21,7 @@ import { findEvidence } from "../../src/trust/find-evidence.ts";
 import { signWithKey } from "../../src/trust/sign/make-signer.ts";
 import type { TrustedIdentity, TrustedKey } from "../../src/trust/trusted-signers.ts";
 import { preAuthentication, readStatement, statementType } from "../../src/trust/statement.ts";
-import { verifyEvidence } from "../../src/trust/verify-evidence.ts";
+import { verifyEvidence } from "./support/verify-evidence.ts";
 import { manifestOf } from "../oci/registry/support/manifests.ts";
 import { type LocalSigstore, startSigstore } from "../support/sigstore.ts";
 

@@ -20,6 +20,7 @@ import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
 import { publishIndex } from "../../src/fleet/publish/publish-index.ts";
 import { type FetchOptions, fetchFleet } from "../../src/lock/store/fetch-lock.ts";
 import { type TrustOptions, trustBy } from "../../src/trust/find-trust.ts";
+import { noPublicRoot } from "../../src/trust/no-public-root.ts";
 import { parseTrustPolicy } from "../../src/trust/policy/parse-policy.ts";
 import { takeForward } from "../../src/trust/seen-indexes.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "../fleet/publish/support/memory-registry.ts";
@@ -75,7 +76,7 @@ const trustOptions = (more: Partial<TrustOptions> = {}): TrustOptions => ({
 });
 
 interface Asking extends Partial<FetchOptions> {
-  readonly by?: Partial<TrustOptions>;
+  readonly by?: Partial<Parameters<typeof trustBy>[0]>;
   readonly isAway?: boolean;
 }
 
@@ -86,7 +87,7 @@ const options = ({ by, isAway = false, ...more }: Asking = {}): FetchOptions => 
     return registry;
   },
   cache,
-  trust: trustBy(trustOptions(by)),
+  trust: trustBy({ publicRoot: noPublicRoot, ...trustOptions(by), ...by }),
   now: () => new Date(),
   tell: (line) => told.push(line),
   ...more,

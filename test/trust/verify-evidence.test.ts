@@ -8,7 +8,7 @@ import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
 import { type Evidence, evidence as isEvidence } from "../../src/trust/evidence.ts";
 import type { TrustedKey } from "../../src/trust/trusted-signers.ts";
-import { verifyEvidence } from "../../src/trust/verify-evidence.ts";
+import { verifyEvidence } from "./support/verify-evidence.ts";
 import cosign from "../fixtures/signatures/cosign.json" with { type: "json" };
 
 const digest = cosign.digest as Digest;

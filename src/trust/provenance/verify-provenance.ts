@@ -23,7 +23,8 @@ import { exitCodes } from "../../problem-codes.ts";
 import type { EvidenceReader } from "../../oci/registry/client.ts";
 import { findEvidence } from "../find-evidence.ts";
 import { describeTrusted, type TrustedSigner } from "../trusted-signers.ts";
-import { verifyEvidence, type VerifyEvidenceOptions } from "../verify-evidence.ts";
+import { publicRoot } from "../public-root.ts";
+import { verifyEvidence } from "../verify-evidence.ts";
 import { type AttestedBuild, provenanceTypes } from "./attested-build.ts";
 
 /**
@@ -116,7 +117,7 @@ function describeDifference({ claim, locked, attested }: ClaimDifference): strin
   return `${claim}: locked ${locked ?? "nothing"}, attested ${attested ?? "nothing"}`;
 }
 
-interface CountOptions extends Pick<VerifyEvidenceOptions, "publicRoot"> {
+interface CountOptions {
   readonly registry: EvidenceReader;
   /** Lists of trusted signers: one of each list must have signed. Empty: any statement in the repository counts. */
   readonly demands?: readonly (readonly TrustedSigner[])[];
@@ -151,16 +152,16 @@ async function signatureOf(
   { held, evidence, about }: Omit<FoundProvenance, "build">,
   { image }: ProvenanceFindings,
   subject: Subject,
-  { registry, demands = [], ...options }: CountOptions,
+  { registry, demands = [] }: CountOptions,
 ): Promise<CountedStatement["signature"]> {
   if (demands.length === 0) return held === "signed" ? "signed" : "unsigned";
   for (const signers of demands) {
     if (evidence !== null) {
       const wanted = { ...subject, digest: about === image ? image : subject.digest };
-      await verifyEvidence([evidence], wanted, signers, { ...options, predicateType: provenanceTypes.v1 });
+      await verifyEvidence([evidence], wanted, signers, { publicRoot, predicateType: provenanceTypes.v1 });
     } else if (held === "index") {
       // The digest of the index covers what is attested in it.
-      await verifyEvidence(await findEvidence(registry, subject), subject, signers, options);
+      await verifyEvidence(await findEvidence(registry, subject), subject, signers, { publicRoot });
     } else throw unsigned(subject, signers);
   }
   return "verified";

@@ -8,6 +8,7 @@ import type { TrustedSigner } from "../trusted-signers.ts";
 import type { Subject } from "../../oci/descriptor.ts";
 import { ImgmatchError } from "../../errors.ts";
 import { findEvidence } from "../find-evidence.ts";
+import { publicRoot } from "../public-root.ts";
 import { verifyEvidence } from "../verify-evidence.ts";
 
 export interface FleetSigningOptions extends Pick<SignOptions, "registry" | "signer" | "format" | "signal"> {
@@ -42,7 +43,8 @@ export function fleetSigning(
     const subject = { reference: image, digest };
     const own = await signer.asTrusted();
     const evidence = await findEvidence(registry, subject);
-    const bySome = (signers: readonly TrustedSigner[]) => verifyEvidence(evidence, subject, signers);
+    const bySome = (signers: readonly TrustedSigner[]) =>
+      verifyEvidence(evidence, subject, signers, { publicRoot });
     // Without `--sign-root` nothing here can verify the signatures of an identity.
     const refusal = own === null ? unknowable(subject) : await refusalOf(bySome([own]));
     if (refusal === null) return;

@@ -13,6 +13,7 @@ import type { Subject } from "../../oci/descriptor.ts";
 import type { EvidenceReader } from "../../oci/registry/client.ts";
 import { findEvidence } from "../find-evidence.ts";
 import { statementVersion } from "../statement.ts";
+import { publicRoot } from "../public-root.ts";
 import { verifyEvidence } from "../verify-evidence.ts";
 import type { Signer } from "./signer.ts";
 
@@ -95,7 +96,7 @@ async function ownFormats(
   for (const each of await findEvidence(registry, subject)) {
     if (found.has(each.format)) continue;
     try {
-      await verifyEvidence([each], subject, [known]);
+      await verifyEvidence([each], subject, [known], { publicRoot });
       found.add(each.format);
     } catch (error) {
       // Another signer's, or an invalid one: the next may be ours.

@@ -9,7 +9,7 @@ import { type Evidence, signPredicate } from "../../../src/trust/evidence.ts";
 import { signWithIdentity } from "../../../src/trust/sign/sign-with-identity.ts";
 import type { Signer } from "../../../src/trust/sign/signer.ts";
 import type { TrustedIdentity } from "../../../src/trust/trusted-signers.ts";
-import { verifyEvidence } from "../../../src/trust/verify-evidence.ts";
+import { verifyEvidence } from "../support/verify-evidence.ts";
 import { type LocalSigstore, startSigstore, tokenOf } from "../../support/sigstore.ts";
 
 const name = "https://github.com/team/app/.github/workflows/release.yml@refs/heads/main";
