@@ -91,16 +91,6 @@ export const decoderAsConstants = {
   },
 };
 
-/** Bundles the script and the style of the cover page as texts. */
-export const pageAsText = {
-  name: "page-as-text",
-  async load(id) {
-    if (id !== resolve("src/cover/page/assets.ts")) return null;
-    const { bundlePage } = await import("./page.mjs");
-    return `const assets = ${JSON.stringify(await bundlePage())};\nexport const pageAssets = async () => assets;`;
-  },
-};
-
 /** Bundles the sh and awk of `imgmatch export sh` as texts. */
 export const programsAsText = {
   name: "programs-as-text",

@@ -13,10 +13,10 @@ import {
   compressedLibraries,
   compressedTables,
   lettersEscaped,
-  pageAsText,
   programsAsText,
   tablesAsText,
 } from "./bundle-plugins.mjs";
+import { bundlePage } from "./page.mjs";
 import { packagesOf, thirdPartyLicenses } from "./third-party-licenses.mjs";
 
 const [folder = "dist", ...flags] = process.argv.slice(2);
@@ -30,6 +30,8 @@ const packages = Object.keys({
 function isExternal(id) {
   return packages.some((name) => id === name || id.startsWith(`${name}/`));
 }
+// src/cover/page/assets.ts takes the texts of the page.
+const page = await bundlePage();
 // Threads that open files load this bundle. It lies beside the programs, and one folder above their chunks.
 const workerName = "inspect-worker.cjs";
 const workerPlace = {
@@ -41,22 +43,21 @@ const workerPlace = {
     ),
 };
 const options = {
-  plugins: [
-    commanderAsModules,
-    fetchWithoutCache,
-    tablesAsText,
-    pageAsText,
-    programsAsText,
-    workerPlace,
-    lettersEscaped,
-  ],
+  plugins: [commanderAsModules, fetchWithoutCache, tablesAsText, programsAsText, workerPlace, lettersEscaped],
   platform: "node",
   // imgmatch uses only the parser of Handlebars. The main file would bring compiler, runtime and source maps.
   resolve: { alias: { handlebars: "handlebars/dist/cjs/handlebars/compiler/base.js" } },
   external: isExternal,
   // A module that one bundle loads at once may be a later chunk of another.
   checks: { ineffectiveDynamicImport: false },
-  transform: { define: { IMGMATCH_VERSION: JSON.stringify(version) }, target: "node20.19" },
+  transform: {
+    define: {
+      IMGMATCH_VERSION: JSON.stringify(version),
+      IMGMATCH_PAGE_SCRIPT: JSON.stringify(page.script),
+      IMGMATCH_PAGE_STYLE: JSON.stringify(page.style),
+    },
+    target: "node20.19",
+  },
 };
 
 const bundledModules = new Set();

@@ -4,7 +4,7 @@ import type { Adopting } from "./fleet/adopt.ts";
 import type { Examining } from "./fleet/audit/image-examiner.ts";
 import type { Judging, Sealing } from "./fleet/publish/seal.ts";
 import { nodePorts } from "./node-ports.ts";
-import type { RootSource } from "./trust/verify-evidence.ts";
+import type { RootSource } from "./oci/trust-flags.ts";
 
 const root: RootSource = {
   publicRoot: async () => (await import("./trust/public-root.ts")).publicRoot(),

@@ -34,9 +34,8 @@ import { type HostView, viewHost } from "../resolve/host-view.ts";
 import { nearestFirst, noMatch } from "../resolve/nearest.ts";
 import { orderBy, sortCandidates } from "../resolve/rank.ts";
 import { rankImages } from "../resolve/resolve-image.ts";
-import type { SignatureDemands } from "../oci/trust-flags.ts";
+import type { RootSource, SignatureDemands } from "../oci/trust-flags.ts";
 import { isOfHost } from "../resolve/verdict.ts";
-import type { RootSource } from "../trust/verify-evidence.ts";
 import { type KnownFleet, type KnownSubject, knownSubject, type SubjectRequest } from "./checked-subject.ts";
 import { readNamedHosts, refuseSingle } from "./many-hosts.ts";
 

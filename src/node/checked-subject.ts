@@ -24,9 +24,8 @@ import type { DescribedImage } from "../resolve/check-image.ts";
 import { describeRequirement } from "../resolve/describe-measured.ts";
 import { checkPlatform } from "../resolve/rules/platform.ts";
 import { asksTrust } from "../trust/asks-trust.ts";
-import type { SignatureDemands } from "../oci/trust-flags.ts";
+import type { RootSource, SignatureDemands } from "../oci/trust-flags.ts";
 import { signatureTrustFor } from "../trust/trust-demands.ts";
-import type { RootSource } from "../trust/verify-evidence.ts";
 import { refuseUnsignedPath } from "./refuse-unsigned-path.ts";
 
 /** A subject for one platform, with its needs. */

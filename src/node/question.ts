@@ -16,8 +16,7 @@ import type { ClusterReader, HostWorld } from "../host/cluster-reader.ts";
 import { type DriverQuestion, type HostChoice, readHostOf } from "../host/probe.ts";
 import type { RegistryAccess } from "../oci/registry/registry-flags.ts";
 import { refuseTrustWithoutRegistry } from "../trust/asks-trust.ts";
-import type { TrustDemands } from "../oci/trust-flags.ts";
-import type { RootSource } from "../trust/verify-evidence.ts";
+import type { RootSource, TrustDemands } from "../oci/trust-flags.ts";
 
 /** A fleet in a registry, in place of a lock. */
 export interface RegistryFleetChoice extends RegistryAccess, TrustDemands {

@@ -5,9 +5,8 @@ import { pathOfSubject } from "../inspect/open-subject.ts";
 import type { World } from "../io/world.ts";
 import { type ImageReference, parseImageReference } from "../oci/reference.ts";
 import { asksTrust } from "../trust/asks-trust.ts";
-import type { SignatureDemands } from "../oci/trust-flags.ts";
+import type { RootSource, SignatureDemands } from "../oci/trust-flags.ts";
 import { signatureTrustFor } from "../trust/trust-demands.ts";
-import type { RootSource } from "../trust/verify-evidence.ts";
 
 /**
  * Throws `SIGNATURE_MISSING` for a subject that is a path: where a flag demands a signature, and where a policy demands one of the image of

@@ -51,3 +51,9 @@ export interface SignedImages {
   /** This signer has signed them before: nothing was written. */
   readonly kept: readonly Digest[];
 }
+
+/** A program hands this to what trusts identities: one for nodes has no code that fetches. */
+export interface RootSource {
+  /** `trusted_root.json` of the public sigstore, for identities that name none. Throws `TRUSTED_ROOT_INVALID`. */
+  readonly publicRoot: () => Promise<string>;
+}

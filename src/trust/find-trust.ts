@@ -13,7 +13,8 @@ import { type ExpectedPlace, requireExpected } from "./index-place.ts";
 import { readTrustedIdentity, readTrustedKey, requireSafe, type TrustedSigner } from "./trusted-signers.ts";
 import { findRule, type PolicySigner, type TrustPolicy, type TrustRule } from "./policy/policy.ts";
 import { takeForward } from "./seen-indexes.ts";
-import { type RootSource, type Verified, verifyEvidence } from "./verify-evidence.ts";
+import { type Verified, verifyEvidence } from "./verify-evidence.ts";
+import type { RootSource } from "../oci/trust-flags.ts";
 
 export interface TrustOptions {
   /** An index must meet every policy, so that none weakens another. */

@@ -6,9 +6,8 @@ import type { FetchedFleet } from "../lock/store/index-trust.ts";
 import { note, type World } from "../io/world.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
 import type { RegistryAccess } from "../oci/registry/registry-flags.ts";
-import type { TrustDemands } from "../oci/trust-flags.ts";
+import type { RootSource, TrustDemands } from "../oci/trust-flags.ts";
 import { trustFor } from "./trust-demands.ts";
-import type { RootSource } from "./verify-evidence.ts";
 
 export async function readRegistryFleet(
   reference: string,

@@ -9,9 +9,8 @@ import type { FindTrust } from "../lock/store/index-trust.ts";
 import type { TrustOptions } from "./find-trust.ts";
 import type { TrustPolicy } from "./policy/policy.ts";
 import { namesSigner } from "./asks-trust.ts";
-import type { TrustDemands } from "../oci/trust-flags.ts";
+import type { RootSource, TrustDemands } from "../oci/trust-flags.ts";
 import type { TrustedSigner } from "./trusted-signers.ts";
-import type { RootSource } from "./verify-evidence.ts";
 import type { World } from "../io/world.ts";
 
 /** The policy of the current folder, if no flag names a signer or another policy. */

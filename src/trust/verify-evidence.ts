@@ -3,6 +3,7 @@
 import { InternalError } from "../errors.ts";
 import { type Evidence, type Failure, type ReadEvidence, signPredicate, unproven } from "./evidence.ts";
 import type { Subject } from "../oci/descriptor.ts";
+import type { RootSource } from "../oci/trust-flags.ts";
 import { bundleProof, damaged, type Judge, type Proof, simpleProof } from "./proof.ts";
 import { isSignedBy, parsePublicKey } from "./public-key.ts";
 import { describeTrusted, type TrustedKey, type TrustedSigner } from "./trusted-signers.ts";
@@ -12,12 +13,6 @@ export interface Verified extends Proof {
   /** The trusted signer that the evidence proves. */
   readonly signer: TrustedSigner;
   readonly format: ReadEvidence["format"];
-}
-
-/** A program hands this to what trusts identities: one for nodes has no code that fetches. */
-export interface RootSource {
-  /** `trusted_root.json` of the public sigstore, for identities that name none. Throws `TRUSTED_ROOT_INVALID`. */
-  readonly publicRoot: () => Promise<string>;
 }
 
 export interface VerifyEvidenceOptions extends RootSource {

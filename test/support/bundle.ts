@@ -28,7 +28,7 @@ async function write(source: string, output: OutputOptions, define = {}): Promis
   const build = await rolldown({
     input: source,
     platform: "node",
-    external: ["iced-x86", /^@pulumi\//],
+    external: ["iced-x86", /^@pulumi\//, /\/scripts\/page\.mjs$/],
     plugins: [programsAsText],
     transform: { define },
   });
