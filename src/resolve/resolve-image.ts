@@ -49,9 +49,7 @@ export function answerOf(lock: Lock, ranking: Ranking, options: ResolveImageOpti
   return {
     schemaVersion: resolutionSchemaVersion,
     match: matchOf(lock, ranking),
-    get rejected() {
-      return ranking.rejected;
-    },
+    rejected: ranking.rejected,
     problems: ranking.problems,
     ...findUnasked(lock, ranking, options),
   };
@@ -95,7 +93,7 @@ export function openQuestion(lock: Lock, options: ResolveImageOptions): Hostless
   return { judge, order, cells };
 }
 
-/** Turns verdicts into places. The lines about rejected images are made when somebody reads them. */
+/** Turns verdicts into places. The fix against a rejected image is worked out when somebody reads it. */
 export function rank(
   { order, cells, judge }: HostlessQuestion,
   host: HostFacts,
@@ -103,22 +101,18 @@ export function rank(
   ask: AskRule,
 ): Ranking {
   const fits: Candidate[] = [];
-  const refused: Refused[] = [];
+  const rejected: Rejection[] = [];
   for (const [cell, image] of cells) {
     const verdict = checkFitBy(ask, image, view, judge);
     if (verdict.ok)
       fits.push({ cell, image: verdict.as === undefined ? image : imageAs(image, verdict.as), fit: verdict });
-    else refused.push({ cell, image, misfit: verdict });
+    else rejected.push(rejectionOf({ cell, image, misfit: verdict }, view, judge));
   }
   const ranked = sortCandidates(order, fits);
-  let rejected: readonly Rejection[] | undefined;
   return {
     view,
     ranked,
-    get rejected() {
-      rejected ??= refused.map((one) => rejectionOf(one, view, judge));
-      return rejected;
-    },
+    rejected,
     problems: [...host.problems, ...uncheckedConditions(ranked, view)],
     order,
   };
@@ -144,7 +138,7 @@ interface Refused {
   readonly misfit: Misfit;
 }
 
-/** The fix is worked out when it is read. */
+/** The fix is worked out when it is read, as a misfit's is: that asks the rules again. */
 function rejectionOf({ cell, image, misfit }: Refused, view: HostView, judge: FitOptions): Rejection {
   return {
     cell,
