@@ -39,4 +39,6 @@ const judging: Judging = {
     (await import("./trust/provenance/verify-provenance.ts")).verifyProvenanceFor(...asked),
 };
 
-export const ports = { ...cluster, ...fleets, ...files, ...sealing, ...judging };
+type Ports = ClusterReader & QuestionPorts & Examining & Adopting & Sealing & Judging;
+
+export const ports: Ports = { ...cluster, ...fleets, ...files, ...sealing, ...judging };
