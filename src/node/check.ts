@@ -165,7 +165,7 @@ interface Judged {
 }
 
 function answerFor(host: HostFacts, known: KnownSubject, libc: Libc | null): Judged {
-  const { subject, source, digest, judgedBy, described, signed, inspection, system } = known;
+  const { subject, source, digest, judgedBy, described, signed, inspection, system, elsewhere } = known;
   const view = viewHost(host);
   const verdict = checkImage(described, host);
   const { platform } = described;
@@ -174,7 +174,8 @@ function answerFor(host: HostFacts, known: KnownSubject, libc: Libc | null): Jud
   const unknown = [...verdict.unknown, ...lacking.unknown, ...ofSystem.unknown];
   const own = verdict.reasons.map((misfit) => {
     const { code, message, short = message } = misfit;
-    const file = inspection && decidingFile(code, inspection, view.features);
+    const ofPlatform = code === "ARCH_MISMATCH" ? elsewhere : null;
+    const file = ofPlatform ?? (inspection && decidingFile(code, inspection, view.features));
     return { code, message, short, fix: judgedBy === "lock" ? misfit.fix : fixOfBuild(misfit), file };
   });
   const isElsewhere = own.some(({ code }) => code === "ARCH_MISMATCH");
@@ -228,7 +229,8 @@ function ofFleet(host: HostFacts, { subject, lock, signed }: KnownFleet): Judged
   const { platform, digest } = nearest.image;
   const described = { platform, requires: null, env: [], entry: nearest.image };
   const from = { source: "registry", judgedBy: "index", inspection: null, system: null, notes: [] } as const;
-  const { answer, verdict } = answerFor(host, { subject, digest, described, signed, ...from }, null);
+  const known = { subject, digest, described, elsewhere: null, signed, ...from };
+  const { answer, verdict } = answerFor(host, known, null);
   return { answer: withUnprinted({ ...answer, cell }, { runs: answer.runs }), verdict };
 }
 

@@ -1,5 +1,6 @@
-/** Reads package databases: dpkg's status and lists of checksums, apt's sources, apk's list, rpm's databases. */
+/** Reads package databases: dpkg's status and lists of checksums, apt's sources, apk's list, rpm's databases, Python's `WHEEL`. */
 
+import { readInstalledWheel } from "./package-names.ts";
 import type { PackageRecords } from "./unchanged-files.ts";
 import { remember } from "../../io/collections.ts";
 import { coreRelease, type L4tRecord, sourceReleases } from "../nvidia/l4t-release.ts";
@@ -86,6 +87,7 @@ const databases: readonly (readonly [RegExp, Read])[] = [
     text((sources) => ({ distribution: [], files: {}, l4t: sourceReleases(sources) })),
   ],
   [/^(?:usr\/)?lib\/apk\/db\/installed$/, text(readApk)],
+  [/^(.+)-[^/-]+\.dist-info\/WHEEL$/, text(readInstalledWheel)],
   [new RegExp(`^${rpmFolder}/rpmdb\\.sqlite$`), (bytes) => readRpm(bytes, "sqlite")],
   [new RegExp(`^${rpmFolder}/Packages\\.db$`), (bytes) => readRpm(bytes, "ndb")],
   [new RegExp(`^${rpmFolder}/Packages$`), (bytes) => readRpm(bytes, "bdb")],

@@ -2,6 +2,7 @@
 
 import type { Checksums } from "../checksums.ts";
 import type { L4tRecord } from "../nvidia/l4t-release.ts";
+import type { InstalledWheel } from "./package-names.ts";
 
 /** The entries of one file of a package database. */
 export interface PackageRecords {
@@ -11,6 +12,7 @@ export interface PackageRecords {
   readonly files: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Traces of L4T, which binds an image to its release. */
   readonly l4t?: readonly L4tRecord[];
+  readonly wheels?: readonly InstalledWheel[];
   /** Why the database was not read: its packages' files count as the image's own. */
   readonly unread?: string;
 }
