@@ -130,10 +130,10 @@ async function ofOpened(
   const elsewhere = judged?.file ?? null;
   if (isImage) return { ...known, ...found, elsewhere, system: null };
   const system = systemNeedsOf(subject, found.inspection.files);
+  const ofOthers = judged?.undecided ?? [];
   const undecided = [
     ...(found.described.undecided ?? []),
-    ...(judged?.undecided ?? []),
-    ...nothingFound(found.inspection, system),
+    ...(ofOthers.length > 0 ? ofOthers : nothingFound(found.inspection, system)),
   ];
   return { ...known, ...found, described: { ...found.described, undecided }, elsewhere, system };
 }

@@ -142,12 +142,16 @@ describe("check of files for several architectures", () => {
     expect((await answers({ [intelFile]: x64 })).arm64).toEqual(elsewhere(`/${intelFile}`));
   });
 
+  it("a package may do without its files for other architectures: bufferutil", async () => {
+    const file = "node_modules/bufferutil/prebuilds/linux-x64/bufferutil.node";
+    expect(await answers({ [file]: x64 })).toEqual({ amd64: runs, arm64: open(`/${file}`, "linux/amd64") });
+    const build = { "node_modules/bufferutil/build/Release/bufferutil.node": x64 };
+    expect((await answers({ [file]: x64, ...build })).arm64).toMatchObject({ codes: ["ARCH_MISMATCH"] });
+  });
+
   it("a file for Android is not for Linux", async () => {
-    const android = { "node_modules/a/prebuilds/android-arm64/a.node": arm };
-    const linux = { "node_modules/a/prebuilds/linux-x64/a.node": x64 };
-    const answer = await answers({ ...android, ...linux });
-    expect(answer).toMatchObject({ amd64: runs, arm64: { codes: ["ARCH_MISMATCH"] } });
-    expect(await answers(android)).toMatchObject({ arm64: { codes: ["ARCH_MISMATCH"] } });
+    const android = "node_modules/a/prebuilds/android-arm64/a.node";
+    expect((await answers({ [android]: arm })).arm64).toEqual(open(`/${android}`, "android/arm64"));
   });
 
   it("a folder of packages holds packages, and a part of a package is one", async () => {

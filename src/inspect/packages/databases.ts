@@ -1,6 +1,5 @@
 /** Reads package databases: dpkg's status and lists of checksums, apt's sources, apk's list, rpm's databases, Python's `WHEEL`. */
 
-import { readInstalledWheel } from "./package-names.ts";
 import type { PackageRecords } from "./unchanged-files.ts";
 import { remember } from "../../io/collections.ts";
 import { coreRelease, type L4tRecord, sourceReleases } from "../nvidia/l4t-release.ts";
@@ -63,6 +62,13 @@ function readMd5sums(text: string, name: string): PackageRecords {
       files[path] = `md5:${md5}`;
   }
   return { distribution: [], files: { [name]: files } };
+}
+
+/** `WHEEL` in `NAME-VERSION.dist-info` (PyPA specifications, "Binary distribution format"). */
+function readInstalledWheel(text: string, folder: string): PackageRecords {
+  const tags = [...text.matchAll(/^Tag: *(\S+)/gm)].map(([, tag = ""]) => tag);
+  const isForAny = tags.length > 0 && tags.every((tag) => tag.endsWith("-any"));
+  return { distribution: [], files: {}, wheels: [{ folder, isForAny }] };
 }
 
 /** A database of 20,000 packages has about 20 MB. A longer one is not read: its packages' files count as the image's own. */

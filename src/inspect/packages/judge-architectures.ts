@@ -83,12 +83,12 @@ function judgePackage(programs: readonly Program[]): readonly (Program & { reado
   const [first] = lacking.sort(bySize);
   if (first === undefined) return [];
   const isPackage = first.package !== "";
-  const isHelper = isPackage && deciding === programs;
-  // A wheel for any platform does without helpers.
-  if (isHelper && first.isForAny) return [];
+  // Such a package chooses when it runs, and may do without.
+  const isChoice = isPackage && !first.isForOne && deciding.every(({ isNamed }) => isNamed);
+  if (isChoice && modules.length === 0 && first.isForAny) return [];
   // A system holds a few programs for other machines, such as firmware.
   if (isThere && !isPackage && modules.length === 0 && 2 * lacking.length < deciding.length) return [];
-  return [{ ...first, isCertain: !isThere && !isHelper && (modules.length > 0 || own.size === 0) }];
+  return [{ ...first, isCertain: !isThere && !isChoice && (modules.length > 0 || own.size === 0) }];
 }
 
 function withoutOthers(image: OpenedImage, architecture: string): OpenedImage {

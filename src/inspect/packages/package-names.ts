@@ -1,22 +1,7 @@
 /** Tells by a path which package a file belongs to, and whether it is named for an architecture. A name is a claim: the file's header decides. */
 
 import { basename, dirname } from "node:path";
-import type { PackageRecords } from "./unchanged-files.ts";
-
-/** What a folder of Python's packages says of the wheel that was installed there. */
-export interface InstalledWheel {
-  /** The folder of its package, without a leading slash: `lib/python3.12/site-packages/debugpy`. Some wheels name the folder otherwise. */
-  readonly folder: string;
-  /** Its tags name no platform. */
-  readonly isForAny: boolean;
-}
-
-/** `WHEEL` in `NAME-VERSION.dist-info` (PyPA specifications, "Binary distribution format"). */
-export function readInstalledWheel(text: string, folder: string): PackageRecords {
-  const tags = [...text.matchAll(/^Tag: *(\S+)/gm)].map(([, tag = ""]) => tag);
-  const isForAny = tags.length > 0 && tags.every((tag) => tag.endsWith("-any"));
-  return { distribution: [], files: {}, wheels: [{ folder, isForAny }] };
-}
+import type { InstalledWheel } from "./unchanged-files.ts";
 
 const systems = "linux|android|freebsd|openbsd|netbsd|sunos";
 /** As npm, Python, Debian, Java and Go call the architectures that they publish for. */
@@ -44,8 +29,10 @@ export interface PackagePath {
   readonly name: string;
   /** A file that its interpreter loads by its name: Node.js's, or Python's. */
   readonly isModule: boolean;
-  /** A folder of the package, or its name, names a platform. Python's interpreter names its modules so in any package. */
+  /** Its name in the package names a platform. Python's interpreter names its modules so in any package. */
   readonly isNamed: boolean;
+  /** The name of the package names a platform: installers take such a package for one host alone. */
+  readonly isForOne: boolean;
   /** `linux`, unless it is named for another system: `android`. */
   readonly system: string;
   /** The package is a wheel for any platform, by its tags. */
@@ -53,6 +40,7 @@ export interface PackagePath {
 }
 
 const withoutPlatform = (text: string) => text.replace(platformWord, "*");
+const namesPlatform = (text: string) => withoutPlatform(text) !== text;
 
 const pythonModule = /\.(?:cpython-|pypy|abi3)[^/]*\.so$/;
 const pythonFolders = /\/(?:site|dist)-packages$/;
@@ -77,7 +65,8 @@ export function packagePaths(wheels: readonly InstalledWheel[], root: string): (
       ),
       name: withoutPlatform(basename(path)),
       isModule: isOfPython || path.endsWith(".node"),
-      isNamed: withoutPlatform(claim) !== claim,
+      isNamed: namesPlatform(claim),
+      isForOne: namesPlatform(basename(prefix)),
       system: otherSystem.exec(basename(prefix) + inner)?.[1]?.toLowerCase() ?? "linux",
       isForAny: forAny.has(prefix) || tags?.endsWith("-any") === true,
     };

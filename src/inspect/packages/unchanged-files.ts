@@ -2,7 +2,6 @@
 
 import type { Checksums } from "../checksums.ts";
 import type { L4tRecord } from "../nvidia/l4t-release.ts";
-import type { InstalledWheel } from "./package-names.ts";
 
 /** The entries of one file of a package database. */
 export interface PackageRecords {
@@ -12,9 +11,17 @@ export interface PackageRecords {
   readonly files: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Traces of L4T, which binds an image to its release. */
   readonly l4t?: readonly L4tRecord[];
+  /** Wheels that were installed. */
   readonly wheels?: readonly InstalledWheel[];
   /** Why the database was not read: its packages' files count as the image's own. */
   readonly unread?: string;
+}
+
+export interface InstalledWheel {
+  /** The folder of its package by its name, without a leading slash: `lib/python3.12/site-packages/debugpy`. Some wheels have another folder. */
+  readonly folder: string;
+  /** Its tags name no platform. */
+  readonly isForAny: boolean;
 }
 
 /**
