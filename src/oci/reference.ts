@@ -1,5 +1,6 @@
 /** Reads and writes image references, by the grammar of `distribution/reference`. */
 
+import { domainToASCII, domainToUnicode } from "node:url";
 import { ImgmatchError } from "../errors.ts";
 import { type Digest, isDigest } from "./digest.ts";
 
@@ -149,12 +150,20 @@ function checkHost(text: string, registry: string): void {
     fail(text, `its registry host has ${host.length} characters`, `a host has at most ${limit}`);
   }
   // A name in plain letters needs no check: only a number as last part makes an IPv4 address (URL standard, host parsing).
-  if (plainName.test(host) && !/xn--/i.test(host)) return;
+  const isEncoded = /xn--/i.test(host);
+  if (plainName.test(host) && !isEncoded) return;
   const address = `https://${host}/`;
   const read = URL.canParse(address) ? new URL(address).hostname : null;
   // One IPv6 address has many spellings.
-  if (read === null || (!host.startsWith("[") && read !== host.toLowerCase()))
+  const isSame = host.startsWith("[") || read === host.toLowerCase();
+  if (read === null || !isSame || (isEncoded && !decodes(host)))
     fail(text, `${quote(host)} is not a registry host`, "use a name, or an IP address written in full");
+}
+
+/** False for a label such as `xn--a`, which says nothing in Punycode: a URL has such a host from Node 24 on. */
+function decodes(host: string): boolean {
+  const decoded = domainToUnicode(host);
+  return !/(^|\.)xn--/.test(decoded) && domainToASCII(decoded) === host.toLowerCase();
 }
 
 function checkRepository(text: string, repository: string): void {

@@ -189,6 +189,9 @@ describe("hosts that are none", () => {
     "0x7f.1/x",
     "010.0.0.1/x",
     "xn--a.example/x",
+    "reg.xn--0.example/x",
+    "xn--/x",
+    "xn--a-.example/x",
     "[::1:5000/x",
     "[:::]/x",
     "[fe80::1%eth0]/x",
@@ -204,12 +207,15 @@ describe("hosts that are none", () => {
     expect(isRepository(text)).toBe(false);
   });
 
-  test.each(["[::1]:5000/x", "REG.example.com/x", "127.0.0.1:65535/x", "xn--nxasmq6b.example/x"])(
-    "%s is one",
-    (text) => {
-      expect(isRepository(text)).toBe(true);
-    },
-  );
+  test.each([
+    "[::1]:5000/x",
+    "REG.example.com/x",
+    "127.0.0.1:65535/x",
+    "xn--nxasmq6b.example/x",
+    "reg.XN--55QX5D.cn:5000/x",
+  ])("%s is one", (text) => {
+    expect(isRepository(text)).toBe(true);
+  });
 
   test("every host that is taken makes an address", () => {
     fc.assert(
