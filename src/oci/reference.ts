@@ -1,6 +1,5 @@
 /** Reads and writes image references, by the grammar of `distribution/reference`. */
 
-import { domainToASCII, domainToUnicode } from "node:url";
 import { ImgmatchError } from "../errors.ts";
 import { type Digest, isDigest } from "./digest.ts";
 
@@ -137,8 +136,8 @@ export function formatRepository({ registry, repository }: ImageReference): stri
 }
 
 /**
- * The grammar accepts impossible hosts: `256.1.1.1`, a port of 99999, `xn--a`. So the URL standard, too, must read the text as a host, and as
- * the same host: it reads `1.2.3` as 1.2.0.3.
+ * The grammar accepts impossible hosts: `256.1.1.1`, a port of 99999. So the URL standard, too, must read the text as a host, and as the same
+ * host: it reads `1.2.3` as 1.2.0.3. Older releases of Node read no host in wrong Punycode such as `xn--a`.
  */
 function checkHost(text: string, registry: string): void {
   if (!hostPattern.test(registry)) fail(text, `${quote(registry)} is not a registry host`);
@@ -150,20 +149,12 @@ function checkHost(text: string, registry: string): void {
     fail(text, `its registry host has ${host.length} characters`, `a host has at most ${limit}`);
   }
   // A name in plain letters needs no check: only a number as last part makes an IPv4 address (URL standard, host parsing).
-  const isEncoded = /xn--/i.test(host);
-  if (plainName.test(host) && !isEncoded) return;
+  if (plainName.test(host) && !/xn--/i.test(host)) return;
   const address = `https://${host}/`;
   const read = URL.canParse(address) ? new URL(address).hostname : null;
   // One IPv6 address has many spellings.
-  const isSame = host.startsWith("[") || read === host.toLowerCase();
-  if (read === null || !isSame || (isEncoded && !decodes(host)))
+  if (read === null || (!host.startsWith("[") && read !== host.toLowerCase()))
     fail(text, `${quote(host)} is not a registry host`, "use a name, or an IP address written in full");
-}
-
-/** False for a label such as `xn--a`, which says nothing in Punycode: a URL has such a host from Node 24 on. */
-function decodes(host: string): boolean {
-  const decoded = domainToUnicode(host);
-  return !/(^|\.)xn--/.test(decoded) && domainToASCII(decoded) === host.toLowerCase();
 }
 
 function checkRepository(text: string, repository: string): void {
