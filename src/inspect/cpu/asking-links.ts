@@ -4,6 +4,7 @@ import { type ByteSource, windowBytes, withWindow } from "../byte-source.ts";
 import { codeSegments, type Elf, type ElfSegment } from "../elf/elf.ts";
 import { readSymbols, symbolNames, symbolType } from "../elf/symbols.ts";
 import { u32 } from "../little-endian.ts";
+import type { FixedPointers } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
 import { blockBytes, disjoint, type Place } from "./regions.ts";
 
@@ -24,6 +25,7 @@ export function askingFunctions(
   source: ByteSource,
   elf: Elf,
   functions: Functions,
+  pointers: FixedPointers,
   asksIn: readonly Place[],
 ): ReadonlyMap<number, number> {
   const code = disjoint(codeSegments(elf));
@@ -36,7 +38,7 @@ export function askingFunctions(
     const next = new Set<number>();
     const mayBeReached = filterOf(reached);
     for (const segment of code)
-      eachCall(source, segment, (from, to) => {
+      eachCall(source, segment, pointers, (from, to) => {
         if (!mayBeReached(to) && !mayBeReached(gapBlock(to))) return;
         if (!reached.has(blockAt(to))) return;
         const caller = blockAt(from);
@@ -108,24 +110,41 @@ function gapBlock(address: number): number {
   return -1 - Math.floor(address / blockBytes.gap);
 }
 
-/** CALL and JMP with a distance of four bytes (Intel SDM 2: E8, E9). Bytes that only look so seldom lead to a function that asks. */
-const callCodes = [0xe8, 0xe9] as const;
-const callBytes = 5;
+/**
+ * CALL and JMP with a distance of four bytes, or with the distance of a pointer (Intel SDM 2: E8, E9, FF /2, FF /4). Bytes that only look so
+ * seldom lead to a function that asks.
+ */
+const callCodes = [
+  { code: Buffer.from([0xe8]), isPointer: false },
+  { code: Buffer.from([0xe9]), isPointer: false },
+  { code: Buffer.from([0xff, 0x15]), isPointer: true },
+  { code: Buffer.from([0xff, 0x25]), isPointer: true },
+] as const;
+const distanceBytes = 4;
+const callBytes = 6;
 
-function eachCall(source: ByteSource, segment: ElfSegment, tell: (from: number, to: number) => void): void {
+function eachCall(
+  source: ByteSource,
+  segment: ElfSegment,
+  pointers: FixedPointers,
+  tell: (from: number, to: number) => void,
+): void {
   withWindow((window) => {
     const step = windowBytes - callBytes;
-    for (let start = 0; start + callBytes <= segment.size; start += step) {
+    for (let start = 0; start < segment.size; start += step) {
       const read = source.readOver(
         segment.offset + start,
         window.subarray(0, Math.min(windowBytes, segment.size - start)),
       );
       const bytes = Buffer.from(read.buffer, read.byteOffset, read.length);
-      const end = Math.min(step, bytes.length - callBytes + 1);
-      for (const code of callCodes) {
+      for (const { code, isPointer } of callCodes) {
+        const length = code.length + distanceBytes;
+        const end = Math.min(step, bytes.length - length + 1);
         for (let at = bytes.indexOf(code); at >= 0 && at < end; at = bytes.indexOf(code, at + 1)) {
           const from = segment.address + start + at;
-          tell(from, from + callBytes + (u32(bytes, at + 1) | 0));
+          const place = from + length + (u32(bytes, at + code.length) | 0);
+          const to = isPointer ? pointers.at(place) : place;
+          if (to !== null) tell(from, to);
         }
       }
     }
