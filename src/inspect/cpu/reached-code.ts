@@ -100,7 +100,7 @@ function unasked(
     for (let index = places.get(place) ?? instructions.length; index < instructions.length; index++) {
       const each = instructions[index];
       if (each === undefined || isQuestion(each)) return each !== undefined;
-      if (each.flow === "branch" || each.flow === "jump" || each.flow === "end") return false;
+      if (each.flow !== "next" && each.flow !== "call") return false;
     }
     return false;
   };
@@ -112,7 +112,7 @@ function unasked(
       if (each === undefined || isQuestion(each)) break;
       found.add(index);
       const { flow, target, end } = each;
-      if (flow === "end") break;
+      if (flow === "end" || flow === "trap") break;
       const next = flow === "branch" ? [end, ...(target === null ? [] : [target])] : [];
       if (next.some(leadsToQuestion)) break;
       if (flow === "branch" || flow === "jump") {

@@ -68,16 +68,20 @@ function constructorsOf(source: ByteSource, elf: Elf): readonly number[] {
   return [...new Set(found.values())].filter((address) => address > 0);
 }
 
-/** The C runtime's start passes `main` as the first argument, musl's a call later. */
+/** musl's start passes `main` two functions later, of which it takes the second one's address. */
+const mostBeforeMain = 3;
+
+/** The C runtime's start passes `main` as the first argument. */
 function mainOf(entry: number, reader: FunctionReader): number | null {
-  const first = reader.instructions(entry) ?? [];
-  const called = first.flatMap(({ flow, target }) => (flow === "next" || target === null ? [] : [target]));
-  for (const instructions of [
-    first,
-    ...called.slice(0, 2).map((address) => reader.instructions(address) ?? []),
-  ])
+  const isCode = (address: number) => reader.isStart(address) || reader.isUnnamed(address);
+  let next = [entry];
+  for (let turn = 0; turn < mostBeforeMain && next.length > 0; turn++) {
+    const instructions = next.flatMap((address) => reader.instructions(address) ?? []);
     for (const { isFirstArgument, takes } of instructions)
-      if (isFirstArgument && takes !== null && (reader.isStart(takes) || reader.isUnnamed(takes))) return takes;
+      if (isFirstArgument && takes !== null && isCode(takes)) return takes;
+    const led = instructions.flatMap(({ flow, target, takes }) => (flow === "next" ? takes : target) ?? []);
+    next = led.filter(isCode).slice(0, 2);
+  }
   return null;
 }
 
@@ -108,18 +112,19 @@ function readStartCode(
   asking: ReadonlyMap<number, number>,
 ): StartCode {
   const needed = new Map<string, string>();
-  const search: Search = { reader, known: new Map(), blocksLeft: mostBlocks };
+  const search: Search = { reader, known: new Map(), blocksLeft: mostBlocks, isTrapEnd: true };
   for (const { name, address } of starts)
     for (const feature of neededBy(address, search, mostCalls))
       if (!needed.has(feature)) needed.set(feature, name);
-  const found = reachedFrom({
+  const untrapped: Search = { ...search, known: new Map(), isTrapEnd: false };
+  const reached = reachedFrom({
     ...{ starts: starts.map(({ address }) => address), reader, asking },
     answers: answersOf(elf, asking, reader),
-    neededBy: (address) => neededBy(address, search, mostCalls),
+    neededBy: (address) => neededBy(address, untrapped, mostCalls),
   });
   return {
     needed: Object.fromEntries([...needed].sort(([a], [b]) => (a < b ? -1 : 1))),
-    reached: found,
+    reached,
     isWhole: starts.length < maxStarts && !reader.isCut(),
   };
 }
@@ -134,6 +139,8 @@ interface Search {
   /** The features that a function needs, by the function's start. */
   readonly known: Map<number, ReadonlySet<string>>;
   blocksLeft: number;
+  /** A path to a trap is a path. Rust's panics end in a trap, and no compiler was told to avoid a feature there. */
+  readonly isTrapEnd: boolean;
 }
 /** The rest of what may be decoded is for the code that the starts reach. */
 const shareOfNeeded = 0.5;
@@ -161,7 +168,7 @@ function neededBy(address: number, search: Search, calls: number): ReadonlySet<s
     target !== null && (reader.isStart(target) || reader.isUnnamed(target))
       ? neededBy(target, search, calls - 1)
       : nothing;
-  const needed = onAllPaths(address, blocksOf(instructions, called), search);
+  const needed = onAllPaths(address, blocksOf(instructions, called, search.isTrapEnd), search);
   known.set(address, needed);
   return needed;
 }
@@ -169,6 +176,7 @@ function neededBy(address: number, search: Search, calls: number): ReadonlySet<s
 function blocksOf(
   instructions: readonly X86Instruction[],
   called: (target: number | null) => ReadonlySet<string>,
+  isTrapEnd: boolean,
 ): ReadonlyMap<number, Block> {
   const places = new Set(instructions.map(({ at }) => at));
   const leaders = new Set<number>();
@@ -193,7 +201,7 @@ function blocksOf(
       for (const feature of called(target)) block.features.add(feature);
     if (flow === "branch") close([end, ...inside], inside.length === 0);
     else if (flow === "jump") close(inside, inside.length === 0);
-    else if (flow === "end") close([], true);
+    else if (flow === "end" || flow === "trap") close([], flow === "end" || isTrapEnd);
   }
   close([], true);
   return blocks;

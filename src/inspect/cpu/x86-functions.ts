@@ -23,7 +23,7 @@ export interface X86Instruction {
   readonly end: number;
   /** Linux names of the features without which the instruction raises an exception. */
   readonly features: readonly string[];
-  readonly flow: "next" | "branch" | "jump" | "call" | "end";
+  readonly flow: "next" | "branch" | "jump" | "call" | "end" | "trap";
   /** Of a branch, jump or call with a known target, which may stand in a table of {@link FixedPointers}. */
   readonly target: number | null;
   /** Asks the CPU for its features. */
@@ -92,7 +92,9 @@ export function functionReader(
       if (flow === "branch" || (flow === "jump" && (target ?? 0) < at + farJump))
         furthest = Math.max(furthest, target ?? 0);
       // The cases of a switch stand behind their jump.
-      isWhole = at > furthest && (flow === "jump" || (flow === "end" && !formOf(code, instruction).isSwitch));
+      const isLast =
+        flow === "jump" || flow === "trap" || (flow === "end" && !formOf(code, instruction).isSwitch);
+      isWhole = isLast && at > furthest;
     }
     decoder.free();
     return { found, isWhole };
@@ -134,7 +136,7 @@ const flows: Readonly<Partial<Record<FlowControl, X86Instruction["flow"]>>> = {
   [FlowControl.IndirectCall]: "call",
   [FlowControl.Return]: "end",
   [FlowControl.Interrupt]: "end",
-  [FlowControl.Exception]: "end",
+  [FlowControl.Exception]: "trap",
 };
 
 const onlyRead = new Set([Mnemonic.Cmp, Mnemonic.Test, Mnemonic.Push, Mnemonic.Bt]);
@@ -191,7 +193,7 @@ function readInstruction(
   const memory = instruction.isIpRelMemoryOperand ? Number(instruction.ipRelMemoryAddress) : null;
   const pointed = memory === null || isLea ? null : pointers.at(memory);
   if (flow !== "next") {
-    const isDirect = flow !== "end" && instruction.op0Kind === OpKind.NearBranch64;
+    const isDirect = flow !== "end" && flow !== "trap" && instruction.op0Kind === OpKind.NearBranch64;
     const target = isDirect ? Number(instruction.nearBranchTarget) : pointed;
     // Nothing is known of a call through a register.
     const isUnknown = flow === "call" && target === null;
