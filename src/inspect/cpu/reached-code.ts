@@ -41,6 +41,8 @@ const mostCallsToAnswer = 2;
 
 interface Search {
   readonly starts: readonly number[];
+  /** Those that hand on addresses of code which is called: `main` has no more in Rust. A library's starts hand on what may be called later. */
+  readonly handing: ReadonlySet<number>;
   readonly reader: FunctionReader;
   readonly asking: ReadonlyMap<number, number>;
   readonly answers: Answers;
@@ -49,7 +51,7 @@ interface Search {
 }
 
 /** Sorted. The search ends early where the reader is cut. */
-export function reachedFrom({ starts, reader, asking, answers, neededBy }: Search): readonly string[] {
+export function reachedFrom({ starts, handing, reader, asking, answers, neededBy }: Search): readonly string[] {
   const seen = new Set(starts);
   const queue = [...seen];
   const reached = new Set<string>();
@@ -73,14 +75,12 @@ export function reachedFrom({ starts, reader, asking, answers, neededBy }: Searc
     const end = all.at(-1)?.end ?? address;
     for (const { features, flow, target, takes } of asks ? unasked(address, all, isQuestion) : all) {
       for (const feature of features) reached.add(feature);
-      if (target !== null && reader.isStart(target)) follow(target);
-      else if (flow === "call" && target !== null && reader.isUnnamed(target)) follow(target);
-      if (takes === null) continue;
-      // What starts hand on is called by others: lang_start calls the main function of Rust.
-      if (reader.isStart(takes) || (!isNamed && isOutside(takes) && reader.isUnnamed(takes))) follow(takes);
-    }
-    function isOutside(place: number): boolean {
-      return place < (address ?? 0) || place >= end;
+      for (const place of [target, handing.has(address) ? takes : null]) {
+        if (place === null) continue;
+        const isOutside = place < address || place >= end;
+        const mayHaveNoName = flow === "call" || (isOutside && (flow === "jump" || !isNamed));
+        if (reader.isStart(place) || (mayHaveNoName && reader.isUnnamed(place))) follow(place);
+      }
     }
   }
   return [...reached].sort();
@@ -96,14 +96,14 @@ function unasked(
   isQuestion: (instruction: X86Instruction) => boolean,
 ): readonly X86Instruction[] {
   const places = new Map(instructions.map(({ at }, index) => [at, index]));
-  const leadsToQuestion = (place: number) => {
-    for (let index = places.get(place) ?? instructions.length; index < instructions.length; index++) {
-      const each = instructions[index];
-      if (each === undefined || isQuestion(each)) return each !== undefined;
-      if (each.flow !== "next" && each.flow !== "call") return false;
-    }
-    return false;
-  };
+  /** 1 where a question follows in a straight line. */
+  const leads = new Uint8Array(instructions.length + 1);
+  for (let index = instructions.length - 1; index >= 0; index--) {
+    const each = instructions[index];
+    const goesOn = each?.flow === "next" || each?.flow === "call";
+    leads[index] = (each !== undefined && isQuestion(each)) || (goesOn && leads[index + 1] === 1) ? 1 : 0;
+  }
+  const leadsToQuestion = (place: number) => leads[places.get(place) ?? instructions.length] === 1;
   const found = new Set<number>();
   const queue = [entry];
   for (let place = queue.pop(); place !== undefined; place = queue.pop()) {

@@ -112,13 +112,15 @@ function readStartCode(
   asking: ReadonlyMap<number, number>,
 ): StartCode {
   const needed = new Map<string, string>();
-  const search: Search = { reader, known: new Map(), blocksLeft: mostBlocks, isTrapEnd: true };
+  const blocksLeft = Math.min(mostBlocks, reader.budget);
+  const search: Search = { reader, known: new Map(), blocksLeft, isTrapEnd: true };
   for (const { name, address } of starts)
     for (const feature of neededBy(address, search, mostCalls))
       if (!needed.has(feature)) needed.set(feature, name);
   const untrapped: Search = { ...search, known: new Map(), isTrapEnd: false };
   const reached = reachedFrom({
     ...{ starts: starts.map(({ address }) => address), reader, asking },
+    handing: new Set(starts.flatMap(({ name, address }) => (name === "main" ? [address] : []))),
     answers: answersOf(elf, asking, reader),
     neededBy: (address) => neededBy(address, untrapped, mostCalls),
   });
@@ -131,7 +133,7 @@ function readStartCode(
 
 const mostCalls = 8;
 const mostTurns = 100;
-/** A hostile function can take long to come to rest: so many blocks are looked at in a file. */
+/** A hostile function can take long to come to rest: so many blocks are looked at in a large file, and one for each byte that may be decoded. */
 const mostBlocks = 2_000_000;
 
 interface Search {

@@ -16,6 +16,7 @@ import { type Elf, elfType, executableSection, offsetOfAddress } from "../elf/el
 import type { FixedPointers } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
 import { known } from "./x86-codes.ts";
+import { longest } from "./x86-jumps.ts";
 import { rawDecoder } from "./x86-raw.ts";
 
 export interface X86Instruction {
@@ -57,7 +58,7 @@ export function functionReader(
 ) {
   const instruction = new Instruction();
   const budget = Math.min(mostDecoded, mostTimes * source.size);
-  const code = elf.sections.filter(({ flags }) => (flags & executableSection) !== 0);
+  const endOfCode = codeRanges(elf);
   const isMoved = elf.type !== elfType.executable;
   let decoded = 0;
   let isCut = false;
@@ -66,9 +67,10 @@ export function functionReader(
   const roomAt = (address: number) => {
     const after = ranges.firstFrom(address + 1);
     const isInside = after > 0 && address < ranges.addressAt(after - 1) + ranges.sizeAt(after - 1);
-    const section = code.find((each) => address >= each.address && address < each.address + each.size);
-    if (isInside || section === undefined) return 0;
-    return Math.min(ranges.addressAt(after), section.address + section.size, address + maxUnnamed) - address;
+    const end = endOfCode(address);
+    return isInside || end === null
+      ? 0
+      : Math.min(ranges.addressAt(after), end, address + maxUnnamed) - address;
   };
   function decode(address: number, offset: number, size: number, isNamed: boolean) {
     const bytes = source.read(offset, size);
@@ -83,6 +85,7 @@ export function functionReader(
       const code = raw.code(0);
       const end = at + raw.length(0);
       // What follows is data, code for a CPU that nobody knows, or cut off.
+      isWhole = code === Code.INVALID && at + longest <= address + bytes.length;
       if (code === Code.INVALID) break;
       const each = readInstruction(instruction, formOf(code, instruction), { at, end, pointers, isMoved });
       found.push(each);
@@ -105,7 +108,9 @@ export function functionReader(
     isStart,
     /** True if code that nothing names stands at the address. */
     isUnnamed: (address: number) => !isStart(address) && roomAt(address) > 0,
-    /** The decoded share of what may be decoded in a file of this size. */
+    /** Bytes that may be decoded in a file of this size. */
+    budget,
+    /** The share of the budget that was decoded so far. */
     spent: () => decoded / budget,
     /** True after a function that was too long, or one function too many. */
     isCut: () => isCut,
@@ -122,9 +127,29 @@ export function functionReader(
           return null;
         }
         const { found, isWhole } = decode(address, offset, size, isNamed);
+        isCut ||= !isNamed && !isWhole && size === maxUnnamed;
         if (isWhole || size === room) return found;
       }
     },
+  };
+}
+
+/** Tells the end of the code around an address; null outside code. */
+function codeRanges({ sections }: Elf): (address: number) => number | null {
+  const code = sections
+    .filter(({ flags }) => (flags & executableSection) !== 0)
+    .sort((a, b) => a.address - b.address);
+  return (address) => {
+    let low = 0;
+    let high = code.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((code[middle]?.address ?? 0) <= address) low = middle + 1;
+      else high = middle;
+    }
+    const around = code[low - 1];
+    const end = around === undefined ? 0 : around.address + around.size;
+    return address < end ? end : null;
   };
 }
 
