@@ -51,7 +51,14 @@ interface Search {
 }
 
 /** Sorted. The search ends early where the reader is cut. */
-export function reachedFrom({ starts, handing, reader, asking, answers, neededBy }: Search): readonly string[] {
+export function reachedFrom({
+  starts,
+  handing,
+  reader,
+  asking,
+  answers,
+  neededBy,
+}: Search): readonly string[] {
   const seen = new Set(starts);
   const queue = [...seen];
   const reached = new Set<string>();

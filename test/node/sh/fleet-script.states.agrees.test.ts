@@ -3,9 +3,9 @@
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { GpuFacts, HostFacts } from "../../../src/host/facts.ts";
-import { brokenStates, withBrokenStates } from "../../../src/host/nvidia/broken-states.ts";
-import { unknownGpu, unknownNvidia } from "../../../src/host/no-facts.ts";
+import type { GpuFacts, HostFacts } from "../../../src/facts/facts.ts";
+import { brokenStates, withBrokenStates } from "../../../src/facts/broken-states.ts";
+import { unknownGpu, unknownNvidia } from "../../../src/facts/no-facts.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { rounds } from "../../support/long.ts";
 import { needs } from "../../support/needs.ts";

@@ -2,7 +2,7 @@
 
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { HostFacts } from "../../../../src/host/facts.ts";
+import type { HostFacts } from "../../../../src/facts/facts.ts";
 import { probeHost } from "../../../../src/host/probe-host.ts";
 import type { Lock } from "../../../../src/lock/lock.ts";
 import { vendorsOf } from "../../../../src/lock/requirement.ts";
