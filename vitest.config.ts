@@ -26,6 +26,7 @@ const longUnit = [
   "test/node/sh/fleet-script.fixtures.agrees.test.ts",
   "test/node/sh/fleet-script.long-answers.test.ts",
   "test/node/sh/fleet-script.agrees.test.ts",
+  "test/node/sh/fleet-script.states.agrees.test.ts",
   "test/package/**/*.test.ts",
   "test/third-vendor.test.ts",
 ];

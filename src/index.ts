@@ -92,6 +92,7 @@ export type { SuggestedCell, Suggestion } from "./cover/suggestion.ts";
 export type { AdoptAnswer, AdoptEvent, AdoptFunction, AdoptOptions, Adoption } from "./fleet/adopt.ts";
 export type { AuditAnswer, AuditEvent, AuditFunction, AuditOptions, AuditedCell } from "./fleet/audit.ts";
 export type { BuildFunction, BuildOptions } from "./fleet/build.ts";
+export type { BuildChoice } from "./fleet/build-choice.ts";
 export type {
   BuildEvent,
   BuildSummary,
@@ -160,7 +161,7 @@ export type {
 } from "./fleet/publish/verify-lock.ts";
 export type { SignedLock } from "./fleet/publish/verify-signed.ts";
 export type { RenderAnswer, RenderCheck, RenderOptions } from "./fleet/render.ts";
-export type { BuildAnswer, BuildChoice, FleetBuildEvent, SummaryEvent } from "./fleet/run/run-plan.ts";
+export type { BuildAnswer, FleetBuildEvent, SummaryEvent } from "./fleet/run/build-events.ts";
 export type { VerifyAnswer, VerifyFunction, VerifyOptions } from "./fleet/verify.ts";
 export type { HardwareOptions } from "./hardware/hardware.ts";
 export type { ToldOfHost } from "./host/complete-hosts.ts";

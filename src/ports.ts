@@ -4,6 +4,7 @@ import type { Adopting } from "./fleet/adopt.ts";
 import type { Examining } from "./fleet/audit/image-examiner.ts";
 import type { Judging, Sealing } from "./fleet/publish/seal.ts";
 import { nodePorts } from "./node-ports.ts";
+import type { NodePorts } from "./node/question.ts";
 import type { RootSource } from "./oci/trust-flags.ts";
 
 const root: RootSource = {
@@ -30,4 +31,6 @@ const judging: Judging = {
     (await import("./trust/provenance/verify-provenance.ts")).verifyProvenanceFor(...asked),
 };
 
-export const ports = { ...nodePorts, ...root, ...files, ...sealing, ...judging };
+type Ports = NodePorts & Examining & Adopting & Sealing & Judging;
+
+export const ports: Ports = { ...nodePorts, ...root, ...files, ...sealing, ...judging };

@@ -272,6 +272,38 @@ describe("effects stay at the edge", () => {
   });
 });
 
+describe("the README of a hall", () => {
+  /** Of a README: a hall with both its parts. */
+  const nameOf = (path: string) =>
+    (sources.has(path) ? folderOf(path) : "").replace(/\/.*|^words$/, (part) =>
+      part === "words" ? "oci" : "",
+    );
+  const forAll: readonly string[] = ["", "version", "printable", "problem-codes", "errors"];
+  const others = (hall: string, names: readonly string[]) => {
+    const order = ["io", "hardware", "facts", "lock", "resolve", "oci", ...halls];
+    const found = new Set(names.filter((name) => name !== hall && !forAll.includes(name)));
+    return [...found].sort((a, b) => order.indexOf(a) - order.indexOf(b)).join(", ") || "nothing";
+  };
+  const folders = readdirSync("src", { withFileTypes: true }).filter((each) => each.isDirectory());
+
+  test.each(folders.map(({ name }) => name))(
+    "%s says in 15 lines what it does, where to begin, and who knows whom",
+    (hall) => {
+      const text = readFileSync(join("src", hall, "README.md"), "utf8");
+      expect(text.split("\n").length - 1).toBeLessThanOrEqual(15);
+      const to = imports.filter(({ from }) => nameOf(from) === hall).map((each) => nameOf(each.to));
+      const from = imports.filter((each) => nameOf(each.to) === hall).map((each) => nameOf(each.from));
+      expect(text).toContain(`\nImports: ${others(hall, to)}.\n`);
+      expect(text).toContain(`\nImported by: ${others(hall, from)}.\n`);
+      const named = [...text.matchAll(/`([\w./-]+(?:\.ts|\/))`/g)].map(([, path = ""]) => path);
+      expect(
+        named.filter((path) => !existsSync(join("src", hall, path)) && !existsSync(join("src", path))),
+      ).toEqual([]);
+      expect(named.length).toBeGreaterThan(0);
+    },
+  );
+});
+
 /** Everything that these files reach by imports, types and `await import()` included. */
 function reached(roots: readonly string[]): readonly string[] {
   const seen = new Set(roots);

@@ -26,8 +26,8 @@ const sources = new Map(
 
 /** The vendor's name, its key in the lock, and the shapes of its needs, facts and view: those of a vendor that is there. */
 const named: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
+  "hardware/gpu-vendors.ts": [['gpuVendors = ["nvidia", "amd"]', 'gpuVendors = ["nvidia", "amd", "intel"]']],
   "lock/requirement.ts": [
-    ['gpuVendors = ["nvidia", "amd"]', 'gpuVendors = ["nvidia", "amd", "intel"]'],
     [
       "readonly rocm?: RocmRequirement;",
       "readonly rocm?: RocmRequirement; readonly oneapi?: RocmRequirement;",
@@ -49,7 +49,8 @@ const named: Readonly<Record<string, readonly (readonly [string, string])[]>> = 
 /** The rows that an answer reads. A stub of another is never called. */
 const rows: Readonly<Record<string, string>> = {
   "lock/requirement.ts sideKeys": '"oneapi"',
-  "lock/requirement.ts vendorNames": '"Intel"',
+  "hardware/gpu-vendors.ts vendorNames": '"Intel"',
+  "hardware/gpu-vendors.ts toolkitNames": '"oneAPI"',
   "lock/parse-requirement.ts unknownOfSide": "() => []",
   "resolve/host-view.ts views": "() => null",
   "resolve/host-view.ts unknownFacts": "() => []",

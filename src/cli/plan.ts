@@ -5,7 +5,7 @@ import { exitCodes, problemCodes, type ExitCode } from "../problem-codes.ts";
 import type { ExplainedPlan, PlanOptions } from "../fleet/plan.ts";
 import type { ChangedFiles } from "../fleet/plan/changes.ts";
 import { openActions, type InputComparison } from "../fleet/plan/planned-cell.ts";
-import type { FleetBuildEvent } from "../fleet/run/run-plan.ts";
+import type { FleetBuildEvent } from "../fleet/run/build-events.ts";
 import type { Notice } from "../io/world.ts";
 import { tableRows } from "../io/table.ts";
 import type { CommandContext, Define } from "./command.ts";

@@ -37,7 +37,7 @@ const recoveries: Readonly<Record<Exclude<RecoveryAction, "none">, (indexes: str
   other: () => "do what nvidia-smi -q names as GPU Recovery Action",
 };
 
-const states: readonly State[] = [
+export const brokenStates: readonly State[] = [
   {
     code: "HOST_FABRIC_NOT_READY",
     find: each(({ fabric = "none" }) => !isUp[fabric]),
@@ -96,7 +96,7 @@ const states: readonly State[] = [
   },
 ];
 
-function stateProblems(nvidia: NvidiaFacts): readonly HostProblem[] {
+function stateProblems(nvidia: NvidiaFacts, states: readonly State[]): readonly HostProblem[] {
   return states.flatMap(({ code, find, message, fix }) => {
     const found = find(nvidia);
     if (found.length === 0) return [];
@@ -106,9 +106,9 @@ function stateProblems(nvidia: NvidiaFacts): readonly HostProblem[] {
 }
 
 /** Adds the problems that the facts of driver and GPUs prove and that no reader has named. */
-export function withBrokenStates(facts: HostFacts): HostFacts {
+export function withBrokenStates(facts: HostFacts, states = brokenStates): HostFacts {
   const { nvidia, problems } = facts;
   const named = new Set(problems.map(({ code }) => code));
-  const found = nvidia == null ? [] : stateProblems(nvidia).filter(({ code }) => !named.has(code));
+  const found = nvidia == null ? [] : stateProblems(nvidia, states).filter(({ code }) => !named.has(code));
   return found.length === 0 ? facts : { ...facts, problems: [...problems, ...found] };
 }

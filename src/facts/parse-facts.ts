@@ -104,7 +104,7 @@ const march: Check<March> = (value, report) => {
   return found ?? undefined;
 };
 
-const writtenCpu: Check<CpuFacts & { readonly march: March | null }> = exactly({
+const writtenCpu = exactly<CpuFacts & { readonly march: March | null }>({
   march: optional(march),
   vendor: optional(fact("vendor")),
   model: optional(forPeople),
@@ -126,7 +126,7 @@ const cpu: Check<CpuFacts> = (value, report) => {
   return { ...facts, features, level: cpuLevel(march.architecture, features) };
 };
 
-const gpu: Check<GpuFacts> = exactly({
+const gpu = exactly<GpuFacts>({
   index: wholeNumber,
   uuid: optional(uuid),
   name: optional(forPeople),
@@ -144,7 +144,7 @@ const gpu: Check<GpuFacts> = exactly({
   use: optional(exactly<GpuFacts["use"]>({ processes: number, memoryMiB: number }), unknownUse),
 });
 
-const amdGpu: Check<AmdGpuFacts> = exactly({
+const amdGpu = exactly<AmdGpuFacts>({
   index: wholeNumber,
   uuid: optional(uuid),
   name: optional(forPeople),
@@ -173,7 +173,7 @@ const unknown = map(optional(list(oneOf(...openGpuFacts)), []), (open) =>
   open.length === 0 ? undefined : open,
 );
 
-const knownNvidia: Check<NvidiaFacts> = exactly({
+const knownNvidia = exactly<NvidiaFacts>({
   unknown,
   driver: version,
   driverScale: ifGiven(oneOf(...driverScales)),
@@ -186,7 +186,7 @@ const knownNvidia: Check<NvidiaFacts> = exactly({
   gpus: byIndex(gpu),
 });
 
-const knownAmd: Check<AmdFacts> = exactly({
+const knownAmd = exactly<AmdFacts>({
   unknown,
   driver: version,
   override: ifGiven(fact("target")),
@@ -245,7 +245,7 @@ function checkSide<Vendor extends GpuVendor>(vendor: Vendor) {
 
 const ofVendors = byVendor(checkSide) as Pick<Members<HostFacts>, GpuVendor>;
 
-const anyHostFacts: Check<HostFacts> = exactly({
+const anyHostFacts = exactly<HostFacts>({
   schemaVersion: schemaVersion(factsSchemaVersion),
   platform: fact("platform"),
   kernel: optional(fact("kernel")),

@@ -4,21 +4,17 @@ import { type Problem, throwProblems, usageError } from "../errors.ts";
 import { inWorld, note, type World } from "../io/world.ts";
 import { readLockIfPresent } from "../lock/store/lock-file.ts";
 import { registryFor, registryToWrite } from "../oci/registry/registry-access.ts";
-import { defaultEngine, requirePush } from "./engines/engine-choice.ts";
-import { engineTraits } from "./engines/engine-traits.ts";
+import { type BuildChoice, partsOf } from "./build-choice.ts";
+import { localEngineOf, requirePush } from "./engines/engine-choice.ts";
 import { fleetAt } from "./open/fleet-choice.ts";
 import { type LocalBaseChoice, prepareBuild, recallBuilt } from "./open/prepare-build.ts";
 import { type PlanJson, planToJson } from "./plan/plan-json.ts";
 import { planIndexConflicts, pushConflicts } from "./publish/index-conflicts.ts";
 import { publishPlan, tellPublication, unpublished } from "./publish/publication.ts";
 import { requireRightToPush, writtenRepositories } from "./publish/written-repositories.ts";
-import {
-  type BuildAnswer,
-  type BuildChoice,
-  type BuildPorts,
-  type FleetBuildEvent,
-  runPlan,
-} from "./run/run-plan.ts";
+import type { BuildAnswer, FleetBuildEvent } from "./run/build-events.ts";
+import type { BuildPorts } from "./run/build-missing.ts";
+import { runPlan } from "./run/run-plan.ts";
 
 export interface BuildOptions extends BuildChoice, LocalBaseChoice {
   /** Without it the images stay in the engine. */
@@ -62,29 +58,31 @@ async function buildIn(
   options: BuildOptions,
   world: World<FleetBuildEvent> & BuildPorts,
 ): Promise<BuildAnswer | PlanJson> {
-  const { push = false, dryRun = false, strict = false, engine = defaultEngine } = options;
-  const { index = false, replaceIndex: replace = false, concurrency } = options;
-  checkOptions(options);
-  const signFleet = await world.openSigner(options, world);
-  const { fleet, lockFile, only } = await fleetAt(options, world);
+  const { push = false, dryRun = false, strict = false, concurrency } = options;
+  const { index = false, replaceIndex: replace = false } = options;
+  const { place, bases, engine, access, signer } = partsOf(options);
+  if (!push) refuseWithoutPush({ sign: signer.sign, index, replace });
+  if (!dryRun) requirePush(engine, push);
+  const signFleet = await world.openSigner(signer, world);
+  const { fleet, lockFile, only } = await fleetAt(place, world);
   const problems: Problem[] = [];
   const { plan, unresolved } = await prepareBuild(
     fleet,
     {
-      ...{ only, lockFile, push, bases: options, local: options },
+      ...{ only, lockFile, push, bases, local: engine },
       onProblem: (problem) => {
         problems.push(problem);
         world.onEvent({ type: "problem", problem });
       },
       writes: !dryRun,
       // A dry run needs no engine.
-      localEngine: push || dryRun ? null : engineTraits[engine].localEngine,
+      localEngine: push || dryRun ? null : localEngineOf(engine),
     },
     world,
   );
-  const mayConflict = push && !replace && !(dryRun && options.offline);
+  const mayConflict = push && !replace && !(dryRun && bases.offline);
   const writes = push && !dryRun ? writtenRepositories(plan, { index, signs: signFleet !== null }) : [];
-  const ask = () => registryFor(options, world, { writes });
+  const ask = () => registryFor(access, world, { writes });
   if (plan.cells.some(({ action }) => action === "build")) await requireRightToPush(writes, ask);
   // With the version's index, now or when `publish` is to write it.
   const findConflicts = async () =>
@@ -96,9 +94,9 @@ async function buildIn(
   }
   // Images that the index will refuse are refused before anything is built and pushed.
   throwProblems(conflicts);
-  const registry = await registryToWrite(writes, options, world);
+  const registry = await registryToWrite(writes, access, world);
   const signing = signFleet && (await signFleet(fleet.matrix.repository, registry));
-  const means = { engine: options, access: options, registry, lockFile, concurrency };
+  const means = { engine, access, registry, lockFile, concurrency };
   const run = { ...means, push, signing, strict, unresolved };
   const summary = await runPlan(plan, fleet, run, world);
   const answer = { schemaVersion: 1, ...summary } as const;
@@ -108,7 +106,7 @@ async function buildIn(
   if (hasFailed && (await readLockIfPresent(lockFile)) === null) return { ...answer, ...unpublished };
   world.onEvent({ type: "publish" });
   // The lock has the images now: what it keeps is signed, and its index is written, also where some cells failed.
-  const { replaceBase } = options;
+  const { replaceBase } = bases;
   const { plan: built } = await recallBuilt(fleet, { only, lockFile, replaceBase, published: true });
   if (index) {
     const request = { registry, replace, isPart: only.length > 0, signal: world.signal };
@@ -119,12 +117,8 @@ async function buildIn(
   return { ...answer, ...tellPublication(null, signing, world) };
 }
 
-function checkOptions(options: BuildOptions): void {
-  const { push = false, index, replaceIndex, sign, dryRun } = options;
-  if (sign && !push) throw usageError("--sign needs --push: it signs images in the registry", "add --push");
-  if (index && !push) {
-    throw usageError("--index needs --push: it names images in the registry", "add --push");
-  }
-  if (replaceIndex && !push) throw usageError("--replace-index needs --push", "add --push");
-  if (!dryRun) requirePush(options, push);
+function refuseWithoutPush(given: Readonly<Record<"sign" | "index" | "replace", boolean | undefined>>): void {
+  if (given.sign) throw usageError("--sign needs --push: it signs images in the registry", "add --push");
+  if (given.index) throw usageError("--index needs --push: it names images in the registry", "add --push");
+  if (given.replace) throw usageError("--replace-index needs --push", "add --push");
 }

@@ -5,6 +5,7 @@ import { inWorld, type World } from "../io/world.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
 import { readLockIfPresent } from "../lock/store/lock-file.ts";
 import { registryFor, registryToWrite } from "../oci/registry/registry-access.ts";
+import { type BuildChoice, partsOf } from "./build-choice.ts";
 import { selectImages } from "./cells/select.ts";
 import { fleetAt, lockFileOf } from "./open/fleet-choice.ts";
 import { recallBuilt } from "./open/prepare-build.ts";
@@ -13,13 +14,9 @@ import { planIndexConflicts } from "./publish/index-conflicts.ts";
 import { publishPlan, tellPublication } from "./publish/publication.ts";
 import { publishAdopted } from "./publish/publish-plan-index.ts";
 import { requireRightToPush, writtenRepositories } from "./publish/written-repositories.ts";
-import {
-  type BuildAnswer,
-  type BuildChoice,
-  type BuildPorts,
-  type FleetBuildEvent,
-  runPlan,
-} from "./run/run-plan.ts";
+import type { BuildAnswer, FleetBuildEvent } from "./run/build-events.ts";
+import type { BuildPorts } from "./run/build-missing.ts";
+import { runPlan } from "./run/run-plan.ts";
 
 export type PublishOptions = Omit<BuildChoice, "cache">;
 
@@ -47,32 +44,34 @@ async function publishIn(
   options: PublishOptions,
   world: World<FleetBuildEvent> & BuildPorts,
 ): Promise<BuildAnswer> {
-  const { replaceIndex: replace = false, replaceBase, concurrency } = options;
+  const { replaceIndex: replace = false, concurrency } = options;
+  const { place, bases, engine, access, signer } = partsOf(options);
   const { signal } = world;
-  const signFleet = await world.openSigner(options, world);
-  const lock = await readLockIfPresent(lockFileOf(options));
+  const signFleet = await world.openSigner(signer, world);
+  const lock = await readLockIfPresent(lockFileOf(place));
   if (lock !== null && isAdopted(lock)) {
-    const registry = await registryToWrite([lock.repository], options, world);
+    const registry = await registryToWrite([lock.repository], access, world);
     world.onEvent({ type: "publish" });
     const signing = signFleet && (await signFleet(lock.repository, registry));
-    const { only = [] } = options;
+    const { only = [] } = place;
     const request = { registry, replace, isPart: only.length > 0, vouching: signing ?? undefined, signal };
     const written = await publishAdopted(selectImages(lock, only), request);
     return { ...nothingBuilt, ...tellPublication(written, signing, world) };
   }
-  const { fleet, lockFile, only } = await fleetAt(options, world);
+  const { fleet, lockFile, only } = await fleetAt(place, world);
+  const { replaceBase } = bases;
   const recall = async () =>
     (await recallBuilt(fleet, { only, lockFile, replaceBase, published: true })).plan;
   const before = await recall();
   const unpushed = { ...before, cells: before.cells.filter(isUnpushed), retired: [] };
   const waiting = unpushed.cells;
   const writes = writtenRepositories(unpushed, { index: true, signs: false });
-  const ask = () => registryFor(options, world, { writes });
+  const ask = () => registryFor(access, world, { writes });
   if (waiting.length > 0) await requireRightToPush(writes, ask);
   if (!replace) throwProblems(await planIndexConflicts(before, await ask()));
-  const registry = await registryToWrite(writes, options, world);
+  const registry = await registryToWrite(writes, access, world);
   const signing = signFleet && (await signFleet(fleet.matrix.repository, registry));
-  const means = { engine: options, access: options, registry, lockFile, concurrency };
+  const means = { engine, access, registry, lockFile, concurrency };
   const run = { ...means, push: true, signing, strict: false };
   const pushed = waiting.length === 0 ? null : await runPlan(unpushed, fleet, run, world);
   const answer = { ...nothingBuilt, ...pushed };

@@ -10,6 +10,7 @@ import { readArm64Code } from "./cpu/arm64-code.ts";
 import { answeringExports, askingFunctions, importedFunctions } from "./cpu/asking-links.ts";
 import type { CpuCode } from "./cpu/cpu-code.ts";
 import { readDispatchSigns } from "./cpu/dispatch.ts";
+import { fixedPointers } from "./cpu/fixed-pointers.ts";
 import { readFunctionRanges } from "./cpu/function-ranges.ts";
 import { goDemands, goSign } from "./cpu/go-runtime.ts";
 import { codeRegions } from "./cpu/regions.ts";
@@ -161,16 +162,19 @@ async function cpuCode(source: ByteSource, elf: Elf): Promise<CpuCode | null> {
   const signs = [...readDispatchSigns(source, elf), ...(go === null ? [] : [goSign])];
   const asks = [...new Set([...code.asks, ...signs])].sort();
   const hasFeatures = Object.values(code.features).some(({ instructions }) => instructions > 0);
-  const asking = askingFunctions(source, elf, functions, asksIn);
+  const pointers = fixedPointers(source, elf);
+  const asking = askingFunctions(source, elf, functions, pointers, asksIn);
   const start =
-    elf.machine === elfMachine.x86_64 && hasFeatures ? startCodeOf(source, elf, functions, asking) : null;
+    elf.machine === elfMachine.x86_64 && hasFeatures
+      ? startCodeOf(source, elf, functions, pointers, asking)
+      : null;
   return {
     ...code,
     asks,
     ...(go === null
       ? { start }
       : // Go's compiler writes SSE beside AVX, so that encodings say nothing.
-        { evidence: null, start: { needed: { ...start?.needed, ...go }, reached: [] } }),
+        { evidence: null, start: { needed: { ...start?.needed, ...go }, reached: [], isWhole: true } }),
     answersBy: answeringExports(source, elf, functions, asking),
     calls: asks.length === 0 && hasFeatures ? importedFunctions(source, elf) : [],
   };

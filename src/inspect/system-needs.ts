@@ -7,8 +7,10 @@ import type { LibcNeed } from "./elf/dynamic.ts";
 import type { InspectedFile } from "./file-inspection.ts";
 
 export interface SystemNeeds {
-  /** null for anything but a wheel. */
+  /** null for anything but a wheel, and for a wheel whose name is not understood. */
   readonly tags: WheelTags | null;
+  /** What nobody knows of its name, in words. */
+  readonly unknown: readonly string[];
   /** The C libraries that its files are for, each with the file that needs the newest. A folder may have files for both. */
   readonly libcs: readonly FileLibc[];
 }
@@ -22,7 +24,7 @@ export interface SystemFit {
   readonly reasons: readonly SystemReason[];
   /** Needs of which nobody knows whether they are met: `CPython 3.11`, `glibc >= 2.28`. */
   readonly conditions: readonly string[];
-  /** Tags that nobody knows, in words. */
+  /** Tags and labels that nobody knows, in words. */
   readonly unknown: readonly string[];
 }
 
@@ -39,9 +41,9 @@ export const libcMismatch = "LIBC_MISMATCH";
 const libcFile = /\/(libc\.so\.6|libc-2\.\d+\.so|ld-musl-[\w-]+\.so\.1)$/;
 
 export function systemNeedsOf(subject: string, files: readonly InspectedFile[]): SystemNeeds {
-  const tags = wheelTagsOf(subject);
+  const named = readWheelName(subject);
   // A root file system has its own.
-  if (files.some(({ path }) => libcFile.test(path))) return { tags, libcs: [] };
+  if (files.some(({ path }) => libcFile.test(path))) return { ...named, libcs: [] };
   const newest = new Map<string, FileLibc>();
   for (const { path: file, program } of files) {
     if (program?.libc == null) continue;
@@ -50,7 +52,7 @@ export function systemNeedsOf(subject: string, files: readonly InspectedFile[]):
     if (known === undefined || compareVersionTexts(version ?? "0", known.version ?? "0") > 0)
       newest.set(name, { name, version, file });
   }
-  return { tags, libcs: [...newest.values()] };
+  return { ...named, libcs: [...newest.values()] };
 }
 
 /**
@@ -67,7 +69,7 @@ export function judgeSystem(needs: SystemNeeds | null, platform: string, own: Li
   return {
     reasons: [...(tagged?.reasons ?? []), ...judged.reasons],
     conditions: [...(python === null ? [] : [python]), ...judged.conditions],
-    unknown: tagged?.unknown ?? [],
+    unknown: [...(tagged?.unknown ?? []), ...needs.unknown],
   };
 }
 
@@ -124,14 +126,23 @@ interface PlatformTag {
 }
 
 /**
- * The tags in the name of a wheel (PyPA specifications, "Binary distribution format", "Platform compatibility tags"). null for a file that is
- * no wheel by its name.
+ * Name, version, build, Python, ABI, platforms, label (PyPA specifications, "Binary distribution format"; PEP 825). Only the tag of a build
+ * begins with a digit.
  */
-function wheelTagsOf(path: string): WheelTags | null {
-  const parts = /^(.+)\.whl$/.exec(basename(path))?.[1]?.split("-") ?? [];
-  if (parts.length !== 5 && parts.length !== 6) return null;
-  const [pythons = "", abis = "", platforms = ""] = parts.slice(-3);
-  return { python: pythonOf(pythons, abis), platforms: platforms.split(".").flatMap(platformsOf) };
+const wheelName = /^[^-]+-[^-]+(?:-\d[^-]*)?-([a-z][^-]*)-([^-]+)-([^-]+?)(?:-([0-9a-z_.]{1,16}))?\.whl$/;
+
+/** The tags in the name of a wheel (PyPA specifications, "Platform compatibility tags"). */
+function readWheelName(path: string): Pick<SystemNeeds, "tags" | "unknown"> {
+  const name = basename(path);
+  if (!name.endsWith(".whl")) return { tags: null, unknown: [] };
+  const [whole, pythons = "", abis = "", platforms = "", label = "null"] = wheelName.exec(name) ?? [];
+  if (whole === undefined)
+    return { tags: null, unknown: ["whether it is for this host: its name is no wheel's"] };
+  return {
+    tags: { python: pythonOf(pythons, abis), platforms: platforms.split(".").flatMap(platformsOf) },
+    // `null` is the variant for every host.
+    unknown: label === "null" ? [] : [`whether its variant ${label} is for this host`],
+  };
 }
 
 function pythonOf(pythons: string, abis: string): string | null {

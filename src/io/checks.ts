@@ -172,14 +172,14 @@ export function record<T>(
 export type Members<T> = { readonly [Key in keyof T]-?: Check<Exclude<T[Key], undefined>> };
 
 /** Answers a new object of the checked members. Other members are left out. */
-export function object<T extends object>(members: Members<T>): Check<T> {
+export function object<T extends object>(members: Members<NoInfer<T>>): Check<T> {
   return checkMembers(members, () => ({}));
 }
 
 /** For objects that people write: any other member is a mistake. */
-export function exactly<T extends object>(members: Members<T>): Check<T> {
+export function exactly<T extends object>(members: Members<NoInfer<T>>): Check<T> {
   const names = Object.keys(members);
-  const known = object(members);
+  const known = object<T>(members);
   return (value, report) => {
     const strangers = isRecord(value) ? Object.keys(value).filter((name) => !names.includes(name)) : [];
     for (const name of strangers.slice(0, mostMistakes)) {
@@ -199,7 +199,7 @@ export function fields<M extends Readonly<Record<string, Check<unknown>>>>(membe
 }
 
 /** Answers the object itself, also with members that only a later imgmatch knows: for data that is written again. */
-export function shape<T extends object>(members: Members<T>): Check<T> {
+export function shape<T extends object>(members: Members<NoInfer<T>>): Check<T> {
   return checkMembers(members, null);
 }
 

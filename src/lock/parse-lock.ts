@@ -121,7 +121,7 @@ const bases = list(
 // A part of the one line that resolve prints.
 const repository = text({ test: isRepository }, "a repository");
 
-const image: Check<LockedImage> = shape({
+const image = shape<LockedImage>({
   ...choosingFields,
   repository: ifPresent(repository),
   digest: orNull(digest),
@@ -150,7 +150,7 @@ const image: Check<LockedImage> = shape({
 });
 
 /** Unknown members stay, so that an older imgmatch writes them back. */
-const lock: Check<Lock> = shape({
+const lock = shape<Lock>({
   schemaVersion: schemaVersion(lockSchemaVersion),
   name: someText,
   version: someText,

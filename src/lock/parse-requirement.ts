@@ -2,7 +2,6 @@
 
 import {
   anyText,
-  type Check,
   checked,
   ifGiven,
   ifPresent,
@@ -53,6 +52,7 @@ export const mostNames = 512;
 
 const names = list(anyText, mostNames);
 
+type DriverMode = DriverRequirement["mode"];
 type OneCpu = Omit<CpuRequirement, "or">;
 type OneCuda = Omit<CudaRequirement, "or">;
 type OneRocm = Omit<RocmRequirement, "or">;
@@ -65,7 +65,7 @@ const ofCpu: Members<CpuRequirement> = {
   ...oneCpu,
   or: ifPresent(list(shape<OneCpu>(oneCpu), mostOthers.cpu)),
 };
-const ofDriver = {
+const ofDriver: { readonly [Mode in DriverMode]: Members<DriverRequirement & { readonly mode: Mode }> } = {
   host: { mode: oneOf("host"), minimum: someText, l4t: ifPresent(someText) },
   bundled: { mode: oneOf("bundled"), version: someText },
   compat: {
@@ -77,7 +77,7 @@ const ofDriver = {
     listed: ifPresent(names),
     onPath: ifPresent(oneOf(...onPaths)),
   },
-} as const;
+};
 const oneCuda: Members<OneCuda> = {
   by: ifPresent(someText),
   toolkit: someText,
@@ -106,7 +106,7 @@ const ofImage: Members<Requirement> = {
   accelerator: ifGiven(someText),
 };
 
-export const requirement: Check<Requirement> = shape(ofImage);
+export const requirement = shape<Requirement>(ofImage);
 
 /**
  * The keys of a requirement that are unknown to this imgmatch, such as `cpu.sme` or `xpu`, a line for each key. Such a key may ask for

@@ -197,7 +197,7 @@ function answerFor(
   here: Here | null,
   verdict = checkImage(known.described, host),
 ): Judged {
-  const { subject, source, digest, judgedBy, described, signed, inspection, system } = known;
+  const { subject, source, digest, judgedBy, described, signed, inspection, system, elsewhere } = known;
   const view = viewHost(host);
   const { platform } = described;
   const ofSystem = judgeSystem(system, view.platform, here?.libc ?? null);
@@ -205,7 +205,8 @@ function answerFor(
   const unknown = [...verdict.unknown, ...lacking.unknown, ...ofSystem.unknown];
   const own = verdict.reasons.map((misfit) => {
     const { code, message, short = message } = misfit;
-    const file = inspection && decidingFile(code, inspection, view.features);
+    const ofPlatform = code === "ARCH_MISMATCH" ? elsewhere : null;
+    const file = ofPlatform ?? (inspection && decidingFile(code, inspection, view.features));
     return { code, message, short, fix: judgedBy === "lock" ? misfit.fix : fixOfBuild(misfit), file };
   });
   const isElsewhere = own.some(({ code }) => code === "ARCH_MISMATCH");
@@ -278,7 +279,8 @@ function ofFleet(host: HostFacts, { subject, lock, signed }: KnownFleet): Judged
   const own = checkImage(described, host);
   // Another image of the index may be the better one, so its refusal is the fleet's.
   const judged = miss === undefined ? own : { ...own, ...unfit, fits: false, reasons: miss.misfits };
-  const { answer, verdict } = answerFor(host, { subject, digest, described, signed, ...from }, null, judged);
+  const known = { subject, digest, described, elsewhere: null, signed, ...from };
+  const { answer, verdict } = answerFor(host, known, null, judged);
   return { answer: withUnprinted({ ...answer, cell }, { runs: answer.runs }), verdict };
 }
 

@@ -8,6 +8,7 @@ import type { ImageSourceKind, OpenedImage } from "../inspect/image/open-layers.
 import { type ImageInspection, inspectionOf } from "../inspect/inspection.ts";
 import { openOptions, openSubject, pathOfSubject } from "../inspect/open-subject.ts";
 import type { OpenEvent } from "../lock/statement.ts";
+import { judgeArchitectures } from "../inspect/packages/judge-architectures.ts";
 import { type SystemNeeds, systemNeedsOf } from "../inspect/system-needs.ts";
 import { note, type Watching, type World } from "../io/world.ts";
 import { fetchFleet } from "../lock/store/fetch-lock.ts";
@@ -37,6 +38,8 @@ export interface KnownSubject {
   readonly judgedBy: "lock" | "index" | "label" | "files" | "environment";
   readonly notes: readonly string[];
   readonly described: DescribedImage;
+  /** The file by which the subject is for another architecture; null if no file alone decides. */
+  readonly elsewhere: string | null;
   readonly signed: SignedBy | null;
   /** null if no file was opened. */
   readonly inspection: ImageInspection | null;
@@ -94,10 +97,11 @@ export async function knownSubject(
     source === "registry" && isDigest(digest)
       ? formatImageReference(withDigest(parseImageReference(image.reference), digest))
       : image.reference;
-  return { ...known, ...byFiles(described, await open(name, image.platform, request, source)), system: null };
+  const found = byFiles(described, await open(name, image.platform, request, source));
+  return { ...known, ...found, elsewhere: null, system: null };
 }
 
-const unopened = { inspection: null, system: null } as const;
+const unopened = { inspection: null, system: null, elsewhere: null } as const;
 
 function open(
   name: string,
@@ -111,47 +115,33 @@ function open(
 
 const archives: readonly ImageSourceKind[] = ["archive", "layout"];
 
-/** An archive or a layout is an image. A file or a folder is for the platform of its programs. */
+/** An archive or a layout is an image. A file or a folder is for the platforms of its programs. */
 async function ofOpened(
   opened: OpenedImage,
   subject: string,
-  platform: string,
+  host: string,
   lock: string | undefined,
 ): Promise<KnownSubject> {
   const { source, digest, labels = {}, start } = opened;
   const known = { subject, source, digest, signed: null };
   const env = Object.entries(start?.env ?? {}).map(([name, value]) => `${name}=${value}`);
   const isImage = archives.includes(source);
-  const own = opened.platform ?? programPlatform(inspectionOf(opened));
-  const described = { platform: own ?? platform, requires: labels[requiresLabel] ?? null, env };
+  const judged = opened.platform === null ? judgeArchitectures(opened, host) : null;
+  const platform = opened.platform ?? judged?.platform ?? host;
+  const described = { platform, requires: labels[requiresLabel] ?? null, env };
   const said = isImage ? await saidOf(described, [digest], lock) : null;
   if (said !== null) return { ...known, ...said, ...unopened };
-  const found = byFiles(described, opened);
-  if (isImage) return { ...known, ...found, system: null };
+  const found = byFiles(described, judged?.image ?? opened);
+  const elsewhere = judged?.file ?? null;
+  if (isImage) return { ...known, ...found, elsewhere, system: null };
   const system = systemNeedsOf(subject, found.inspection.files);
-  return {
-    ...known,
-    ...found,
-    described: {
-      ...found.described,
-      undecided: [...(found.described.undecided ?? []), ...nothingFound(found.inspection, system)],
-    },
-    system,
-  };
+  const ofOthers = judged?.undecided ?? [];
+  const undecided = [
+    ...(found.described.undecided ?? []),
+    ...(ofOthers.length > 0 ? ofOthers : nothingFound(found.inspection, system)),
+  ];
+  return { ...known, ...found, described: { ...found.described, undecided }, elsewhere, system };
 }
-
-/** `linux/arm64`; null for files without a program. */
-function programPlatform({ cpu: { architecture }, files }: ImageInspection): string | null {
-  const machine = architecture ?? files.find(({ program }) => program !== null)?.program?.machine;
-  return machine === undefined ? null : `linux/${machines[machine] ?? machine}`;
-}
-
-const machines: Readonly<Record<string, string>> = {
-  x86_64: "amd64",
-  x86: "386",
-  aarch64: "arm64",
-  riscv: "riscv64",
-};
 
 /** Nothing proves that a file runs in which nothing was found, except a wheel for any platform. */
 function nothingFound(

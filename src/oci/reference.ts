@@ -136,8 +136,8 @@ export function formatRepository({ registry, repository }: ImageReference): stri
 }
 
 /**
- * The grammar accepts impossible hosts: `256.1.1.1`, a port of 99999, `xn--a`. So the URL standard, too, must read the text as a host, and as
- * the same host: it reads `1.2.3` as 1.2.0.3.
+ * The grammar accepts impossible hosts: `256.1.1.1`, a port of 99999. So the URL standard, too, must read the text as a host, and as the same
+ * host: it reads `1.2.3` as 1.2.0.3. Older releases of Node read no host in wrong Punycode such as `xn--a`.
  */
 function checkHost(text: string, registry: string): void {
   if (!hostPattern.test(registry)) fail(text, `${quote(registry)} is not a registry host`);

@@ -126,6 +126,40 @@ describe("imgmatch check of paths", () => {
     ["cp38-abi3-linux_x86_64", /^runs on .* with CPython >= 3\.8$/, 0],
     ["cp312-cp312-manylinux_2_34_x86_64.linux_x86_64", /^runs on .* with CPython 3\.12$/, 0],
     ["cp312-cp312-musllinux_1_2_x86_64", /^runs on .* with CPython 3\.12 and musl >= 1\.2$/, 0],
+    ["1-cp312-cp312-linux_x86_64", /^runs on .* with CPython 3\.12$/, 0],
+    ["1-cp312-cp312-linux_x86_64-null", /^runs on .* with CPython 3\.12$/, 0],
+    ["cp312-cp312-linux_x86_64-null", /^runs on .* with CPython 3\.12$/, 0],
+    ["cp312-cp312-linux_x86_64-x8664v3", /^not proved: whether its variant x8664v3 is for this host$/, 3],
+    [
+      "1-cp312-cp312-linux_x86_64-cu12.8_fa",
+      /^not proved: whether its variant cu12\.8_fa is for this host$/,
+      3,
+    ],
+    ["py3-none-any-x8664v3", /^not proved: whether its variant x8664v3 is for this host$/, 3],
+    ["cp312-cp312-manylinux_2_28_aarch64-arm", /^does not: is tagged for linux\/arm64 /, 3],
+    ["1-cp312-cp312-manylinux_2_28_aarch64-null", /^does not: is tagged for linux\/arm64 /, 3],
+    [
+      "cp312-cp312-linux_x86_64-X8664V3",
+      /^not proved: whether it is for this host: its name is no wheel's$/,
+      3,
+    ],
+    [
+      "cp312-cp312-linux_x86_64-0123456789abcdefg",
+      /^not proved: whether it is for this host: its name is no wheel's$/,
+      3,
+    ],
+    ["cp312-cp312-linux_x86_64-", /^not proved: whether it is for this host: its name is no wheel's$/, 3],
+    [
+      "a-cp312-cp312-linux_x86_64-null",
+      /^not proved: whether it is for this host: its name is no wheel's$/,
+      3,
+    ],
+    [
+      "1-2-cp312-cp312-linux_x86_64-null",
+      /^not proved: whether it is for this host: its name is no wheel's$/,
+      3,
+    ],
+    ["linux_x86_64", /^not proved: whether it is for this host: its name is no wheel's$/, 3],
   ] as const)("a wheel tagged %s", async (tags, line, exit) => {
     const answer = await check(putWheel(wheel(tags)), ...onGpu());
     expect(firstLine(answer)).toMatch(line);
@@ -149,8 +183,12 @@ describe("imgmatch check of paths", () => {
     expect(answer.exit).toBe(3);
   });
 
-  it("judges this machine by its own C library", async () => {
-    const newer = await check(putWheel(wheel("cp312-cp312-manylinux_2_99_x86_64"), Buffer.from("text")));
+  it.each([
+    "cp312-cp312-manylinux_2_99_x86_64",
+    "1-cp312-cp312-manylinux_2_99_x86_64-x8664v3",
+    "cp312-cp312-manylinux_2_99_x86_64-null",
+  ])("judges this machine by its own C library: %s", async (tags) => {
+    const newer = await check(putWheel(wheel(tags), Buffer.from("text")));
     expect(newer.out).toMatch(/LIBC_MISMATCH: needs glibc >= 2\.99, this system has (?:glibc 2\.\d+|musl)\n/);
     expect(newer.exit).toBe(3);
   });

@@ -229,18 +229,49 @@ describe("layers", () => {
     expect(await found(layout([{ path, content: gpuFile(70) }]))).toEqual({ [`/${path}`]: "sm_70" });
   });
 
-  it("may be compressed with zstd", needs(whyNoZstd()), async () => {
-    const pack = (bytes: Buffer) =>
-      execFileSync("zstd", ["-q", "-c", "-"], { input: bytes, maxBuffer: 2 ** 28 });
+  describe("may be compressed with zstd", needs(whyNoZstd()), () => {
+    const by = (program: string, ...args: string[]) => {
+      return (input: Buffer) =>
+        execFileSync(program, ["-q", ...args, "-c", "-"], { input, maxBuffer: 2 ** 28 });
+    };
+    const pack = by("zstd");
     const noise = Buffer.from(Array.from({ length: 400_000 }, (_, index) => (index * index) >> 7));
     const tar = makeTar([
       { path: "noise", content: noise },
       { path: "x", content: gpuFile(90) },
     ]);
-    // Several frames, and one to be skipped.
+    const inLayer = (...frames: readonly Buffer[]) => found(makeLayout(makeImage([Buffer.concat(frames)])));
     const skipped = Buffer.from("502a4d18040000000000ffff", "hex");
-    const frames = [pack(tar.subarray(0, 1000)), skipped, pack(tar.subarray(1000))];
-    expect(await found(makeLayout(makeImage([Buffer.concat(frames)])))).toEqual({ "/x": "sm_90" });
+
+    it("in several frames, with one to be skipped", async () => {
+      const frames = [pack(tar.subarray(0, 1000)), skipped, pack(tar.subarray(1000))];
+      expect(await inLayer(...frames)).toEqual({ "/x": "sm_90" });
+    });
+    it("in a frame for each part, with a table of contents behind, as zstd:chunked is", async () => {
+      const size = 32 * 512;
+      const parts = Array.from({ length: Math.ceil(tar.length / size) }, (_, index) =>
+        tar.subarray(index * size, (index + 1) * size),
+      );
+      expect(await inLayer(skipped, ...parts.map(pack), skipped, skipped)).toEqual({ "/x": "sm_90" });
+    });
+    it("by pzstd", needs(whyNoZstd("pzstd")), async () => {
+      const many = Buffer.concat(Array.from({ length: 20 }, () => tar.subarray(0, -1024)));
+      const packed = by("pzstd", "-p", "2", "-1")(Buffer.concat([many, tar]));
+      expect(packed.toString("latin1").split("\x28\xb5\x2f\xfd").length - 1).toBeGreaterThan(2);
+      expect(await inLayer(packed)).toEqual({ "/x": "sm_90" });
+    });
+    it("with bytes behind that are no frame", async () =>
+      expect(await inLayer(pack(tar), Buffer.alloc(512, "padding"))).toEqual({ "/x": "sm_90" }));
+    it.each([
+      ["of many blocks", 0],
+      ["that is not the first", 1000],
+    ])("but not cut off in the last frame, %s", async (_name, at) => {
+      const last = pack(tar.subarray(at));
+      for (const left of [3, 5, 20, last.length >> 1, last.length - 1])
+        await expect(inLayer(pack(tar.subarray(0, at)), last.subarray(0, left))).rejects.toMatchObject({
+          code: "IMAGE_INVALID",
+        });
+    });
   });
 
   it("are opened once, and then known by their digest", async () => {

@@ -5,6 +5,7 @@ import {
   anyText,
   type Check,
   checked,
+  exactly,
   ifPresent,
   list,
   map,
@@ -94,6 +95,16 @@ describe("values in others", () => {
     const kept = shape<{ name: string }>({ name: someText });
     expect(checked(given, kept, "it")).toEqual({ ok: true, value: given });
     expect(mistakes({ more: true }, kept)).toHaveLength(1);
+  });
+
+  test("the type is asked of the members, and not made of them", () => {
+    type Item = { readonly name: string; readonly size?: number };
+    // @ts-expect-error: size is missing. It may be absent in what is read, and still has a check.
+    const forgotten: readonly Check<Item>[] = [exactly({ name: someText })];
+    // @ts-expect-error: the same.
+    const kept: readonly Check<Item>[] = [shape({ name: someText }), object({ name: someText })];
+    expect(forgotten.map((check) => mistakes({ name: "a", size: 1 }, check).length)).toEqual([1]);
+    expect(kept.map((check) => mistakes({ name: "a", size: 1 }, check).length)).toEqual([0, 0]);
   });
 
   test("absent and null are unknown, or what is said for them", () => {

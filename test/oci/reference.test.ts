@@ -188,7 +188,6 @@ describe("hosts that are none", () => {
     "1.2.3/x",
     "0x7f.1/x",
     "010.0.0.1/x",
-    "xn--a.example/x",
     "[::1:5000/x",
     "[:::]/x",
     "[fe80::1%eth0]/x",
@@ -210,6 +209,9 @@ describe("hosts that are none", () => {
       expect(isRepository(text)).toBe(true);
     },
   );
+
+  test("wrong Punycode is a host where this Node can make a request to it", () =>
+    expect(isRepository("xn--a.example/x")).toBe(URL.canParse("https://xn--a.example/")));
 
   test("every host that is taken makes an address", () => {
     fc.assert(

@@ -104,7 +104,8 @@ it("other-stack.ts finds its image in the lock of the stack that has built it", 
 
 it("fleet.test.ts needs its mocks and nothing else", () => {
   const clean = { ...process.env, PULUMI_NODEJS_MONITOR: "", DOCKER_HOST: "unix:///nonexistent", PATH: "" };
-  const args = ["--import", import.meta.resolve("tsx"), "--test", copyOf("fleet.test.ts")];
+  const tap = "--test-reporter=tap";
+  const args = ["--import", import.meta.resolve("tsx"), "--test", tap, copyOf("fleet.test.ts")];
   const cwd = join(folder, "pulumi");
   mkdirSync(cwd);
   const { status, stdout } = spawnSync(process.execPath, args, { encoding: "utf8", env: clean, cwd });

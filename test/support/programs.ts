@@ -47,7 +47,8 @@ export function doesNotWork(program: string, words: string): string {
   return `${program} does not work: ${words.trim().split("\n").at(-1)?.trim().slice(0, 300)}`;
 }
 
-const folder = resolve("node_modules/.cache/tried-programs");
+/** A run of another Node goes on beside a run that begins, and forgets. */
+const folder = resolve("node_modules/.cache/tried-programs", process.version);
 
 /** By its key the same answer in every file of a run. */
 export function tryOnce(key: string, work: () => Tried): Tried {
@@ -92,8 +93,8 @@ export const whyNoPython = (module?: string, install = "apt-get install python3"
   whyNot(python, ["-c", module === undefined ? "pass" : `import ${module}`], { install });
 export const whyNoShellcheck = (): string | null =>
   whyNot("shellcheck", ["-"], { install: "apt-get install shellcheck", input: "#!/bin/sh\ntrue\n" });
-export const whyNoZstd = (): string | null =>
-  whyNot("zstd", ["-q", "-c", "-"], { install: "apt-get install zstd", input: "a" });
+export const whyNoZstd = (program: "zstd" | "pzstd" = "zstd"): string | null =>
+  whyNot(program, ["-q", "-c", "-"], { install: "apt-get install zstd", input: "a" });
 
 /** It runs a program of this machine, when that is one for its CPU. */
 export function whyNoEmulator(architecture: "x86_64" | "aarch64"): string | null {

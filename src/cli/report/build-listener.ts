@@ -3,7 +3,7 @@
 import { usageError } from "../../errors.ts";
 import { type ExitCode, exitCodes, problemCodes } from "../../problem-codes.ts";
 import type { PublicationEvent } from "../../fleet/publish/publication.ts";
-import type { BuildAnswer, FleetBuildEvent } from "../../fleet/run/run-plan.ts";
+import type { BuildAnswer, FleetBuildEvent } from "../../fleet/run/build-events.ts";
 import { count } from "../../io/table.ts";
 import type { Notice } from "../../io/world.ts";
 import type { CommandContext } from "../command.ts";

@@ -1,7 +1,7 @@
 /** Reporters of a running build: each turns events into text for one kind of reader. */
 
 import type { BuildEvent, CellResult } from "../../fleet/engines/built-cell.ts";
-import type { SummaryEvent } from "../../fleet/run/run-plan.ts";
+import type { SummaryEvent } from "../../fleet/run/build-events.ts";
 import { assertNever, type Problem, wholeMessage } from "../../errors.ts";
 import { printable } from "../../printable.ts";
 import { annotation } from "./annotation.ts";

@@ -5,6 +5,7 @@ import type { Engine } from "./engine.ts";
 import { type EngineName, type EngineTraits, engineTraits } from "./engine-traits.ts";
 import { usageError } from "../../errors.ts";
 import type { World } from "../../io/world.ts";
+import type { LocalEngine } from "../../lock/lock.ts";
 
 export const defaultEngine = "docker" satisfies EngineName;
 
@@ -67,8 +68,13 @@ export function requireNetwork(network: string, engine: EngineName): void {
   );
 }
 
+/** The engine that keeps an image that is not pushed; null for buildx. */
+export function localEngineOf({ engine = defaultEngine }: EngineChoice): LocalEngine | null {
+  return engineTraits[engine].localEngine;
+}
+
 /** The images of a buildx builder are on the builder: without a push nothing could be done with them. */
-export function requirePush({ engine = defaultEngine }: EngineChoice, push: boolean): void {
-  if (engineTraits[engine].localEngine !== null || push) return;
+export function requirePush(choice: EngineChoice, push: boolean): void {
+  if (localEngineOf(choice) !== null || push) return;
   throw usageError("images that a buildx builder builds stay on the builder", "add --push");
 }

@@ -2,7 +2,7 @@
 
 import type { ContextEntry } from "../context/context.ts";
 import type { Attestations } from "../matrix/matrix.ts";
-import type { BuildWatch, BuiltImage } from "../../oci/engine/built-image.ts";
+import type { BuildWatch, BuiltImage, ImageHolder } from "../../oci/engine/built-image.ts";
 import type { Digest } from "../../oci/digest.ts";
 import type { ImageReference } from "../../oci/reference.ts";
 
@@ -30,6 +30,11 @@ export interface Engine {
   save(image: BuiltImage, watch: BuildWatch): AsyncIterable<Uint8Array>;
   /** The diff ids of an image that the engine has under an id or a name, the base's first. Throws where it has none. */
   diffIds(name: string, watch: BuildWatch): Promise<readonly string[]>;
+}
+
+/** The engine as what opens images asks it. */
+export function holderOf(engine: Engine): ImageHolder {
+  return { ...engine, push: engine.isHere ? engine.push : null };
 }
 
 export interface BuildRequest {

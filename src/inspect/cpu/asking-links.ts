@@ -4,11 +4,15 @@ import { type ByteSource, windowBytes, withWindow } from "../byte-source.ts";
 import { codeSegments, type Elf, type ElfSegment } from "../elf/elf.ts";
 import { readSymbols, symbolNames, symbolType } from "../elf/symbols.ts";
 import { u32 } from "../little-endian.ts";
+import type { FixedPointers } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
 import { blockBytes, disjoint, type Place } from "./regions.ts";
 
 /** `av_get_cpu_flags` of libavutil is two calls away from its `cpuid`. */
 const mostCalls = 3;
+
+/** Bytes of a function that only passes a call on, as Rust's without optimization do: the call counts once. */
+const mostOfThin = 32;
 
 /** A library exports at most some dozen functions that ask. */
 const mostAnswers = 1000;
@@ -24,23 +28,30 @@ export function askingFunctions(
   source: ByteSource,
   elf: Elf,
   functions: Functions,
+  pointers: FixedPointers,
   asksIn: readonly Place[],
 ): ReadonlyMap<number, number> {
   const code = disjoint(codeSegments(elf));
   const blockAt = blocksOf(functions);
   const asking = new Map<number, number>();
-  let reached = new Set(asksIn.flatMap(({ offset }) => addressesOf(code, offset).map(blockAt)));
-  for (let calls = 0; calls <= mostCalls && reached.size > 0; calls++) {
-    for (const block of reached) asking.set(block, calls);
-    if (calls === mostCalls) break;
-    const next = new Set<number>();
-    const mayBeReached = filterOf(reached);
+  const isThin = (block: number) => block >= 0 && functions.sizeAt(functions.firstFrom(block)) <= mostOfThin;
+  let reached = new Map(
+    asksIn.flatMap(({ offset }) => addressesOf(code, offset).map((at) => [blockAt(at), 0])),
+  );
+  for (let turn = 0; turn <= mostCalls && reached.size > 0; turn++) {
+    for (const [block, calls] of reached) asking.set(block, calls);
+    if (turn === mostCalls) break;
+    const next = new Map<number, number>();
+    const mayBeReached = filterOf(reached.keys());
     for (const segment of code)
-      eachCall(source, segment, (from, to) => {
+      eachCall(source, segment, pointers, (from, to) => {
         if (!mayBeReached(to) && !mayBeReached(gapBlock(to))) return;
-        if (!reached.has(blockAt(to))) return;
+        const calls = reached.get(blockAt(to));
+        if (calls === undefined) return;
         const caller = blockAt(from);
-        if (!asking.has(caller)) next.add(caller);
+        if (asking.has(caller)) return;
+        const own = calls + (isThin(caller) ? 0 : 1);
+        next.set(caller, Math.min(own, next.get(caller) ?? own));
       });
     reached = next;
   }
@@ -97,7 +108,7 @@ function blocksOf(functions: Functions): (address: number) => number {
 const filterBits = 16;
 
 /** True for the numbers of a set and for few others. A look into the set takes longer, and a library has millions of calls. */
-function filterOf(numbers: ReadonlySet<number>): (number: number) => boolean {
+function filterOf(numbers: Iterable<number>): (number: number) => boolean {
   const filter = new Uint8Array(2 ** filterBits);
   const slotOf = (number: number) => ((number | 0) ^ (number >> filterBits)) & (filter.length - 1);
   for (const number of numbers) filter[slotOf(number)] = 1;
@@ -108,24 +119,42 @@ function gapBlock(address: number): number {
   return -1 - Math.floor(address / blockBytes.gap);
 }
 
-/** CALL and JMP with a distance of four bytes (Intel SDM 2: E8, E9). Bytes that only look so seldom lead to a function that asks. */
-const callCodes = [0xe8, 0xe9] as const;
-const callBytes = 5;
+/**
+ * CALL and JMP with a distance of four bytes, or with the distance of a pointer (Intel SDM 2: E8, E9, FF /2, FF /4), and MOV of a pointer to
+ * RAX, as Rust without optimization calls. Bytes that only look so seldom lead to a function that asks.
+ */
+const callCodes = [
+  { code: Buffer.from([0xe8]), isPointer: false },
+  { code: Buffer.from([0xe9]), isPointer: false },
+  { code: Buffer.from([0xff, 0x15]), isPointer: true },
+  { code: Buffer.from([0xff, 0x25]), isPointer: true },
+  { code: Buffer.from([0x48, 0x8b, 0x05]), isPointer: true },
+] as const;
+const distanceBytes = 4;
+const longestCall = 7;
 
-function eachCall(source: ByteSource, segment: ElfSegment, tell: (from: number, to: number) => void): void {
+function eachCall(
+  source: ByteSource,
+  segment: ElfSegment,
+  pointers: FixedPointers,
+  tell: (from: number, to: number) => void,
+): void {
   withWindow((window) => {
-    const step = windowBytes - callBytes;
-    for (let start = 0; start + callBytes <= segment.size; start += step) {
+    const step = windowBytes - longestCall;
+    for (let start = 0; start < segment.size; start += step) {
       const read = source.readOver(
         segment.offset + start,
         window.subarray(0, Math.min(windowBytes, segment.size - start)),
       );
       const bytes = Buffer.from(read.buffer, read.byteOffset, read.length);
-      const end = Math.min(step, bytes.length - callBytes + 1);
-      for (const code of callCodes) {
+      for (const { code, isPointer } of callCodes) {
+        const length = code.length + distanceBytes;
+        const end = Math.min(step, bytes.length - length + 1);
         for (let at = bytes.indexOf(code); at >= 0 && at < end; at = bytes.indexOf(code, at + 1)) {
           const from = segment.address + start + at;
-          tell(from, from + callBytes + (u32(bytes, at + 1) | 0));
+          const place = from + length + (u32(bytes, at + code.length) | 0);
+          const to = isPointer ? pointers.at(place) : place;
+          if (to !== null) tell(from, to);
         }
       }
     }

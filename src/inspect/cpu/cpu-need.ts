@@ -49,9 +49,10 @@ export function findCpuNeed({ cpu, isVariant, neededLevel, through }: FileWithCo
   const judged = judgeCode(cpu.evidence, used, proved);
   const reached = new Set(cpu.start?.reached);
   const active = new Set([...proved, ...reached, ...used.filter(judged.isCompiledFor)].map(familyOf));
+  const isEnded = cpu.start?.isWhole === false;
   const needOf = (name: string): FeatureNeed => {
     if (isVariant || (exclusive !== null && givenUp.has(name))) return "mayBeUsed";
-    if (judged.isCompiledFor(name)) return "compiledFor";
+    if (isEnded || judged.isCompiledFor(name)) return "compiledFor";
     const family = familyOf(name);
     // Go's libraries choose, whatever the program was compiled for.
     const isFamily = family !== "other" && active.has(family);

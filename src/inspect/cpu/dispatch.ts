@@ -29,6 +29,12 @@ const askingNames: ReadonlySet<string> = new Set([
   "OPENSSL_ia32cap_P",
 ]);
 
+/**
+ * The kernel's auxiliary vector tells x86 programs nothing that is newer than SSE2 (Linux, arch/x86/include/asm/elf.h, ELF_HWCAP). Rust's
+ * standard library asks the vector for the size of a signal's stack.
+ */
+const auxiliaryNames: ReadonlySet<string> = new Set(["__getauxval", "elf_aux_info", "getauxval"]);
+
 const askingPrefixes = ["cpuinfo_", "_ZN8cpuinfo"] as const;
 
 const askingHeads: ReadonlySet<number> = new Set(
@@ -51,14 +57,17 @@ const maxSigns = 20;
 /** Sorted; empty for a file that asks for nothing. */
 export function readDispatchSigns(source: ByteSource, elf: Elf): readonly string[] {
   const signs = new Set<string>();
+  const isArm = elf.machine === elfMachine.aarch64;
+  const isAsking = (name: string) =>
+    (askingNames.has(name) && (isArm || !auxiliaryNames.has(name))) ||
+    askingPrefixes.some((prefix) => name.startsWith(prefix));
   for (const table of ["dynamicSymbols", "symbols"] as const) {
     const names = symbolNames(source, elf, table);
     for (const { type, nameAt } of readSymbols(source, elf, table)) {
       if (type === symbolType.indirectFunction) signs.add("IFUNC");
       else if (askingHeads.has(names.head(nameAt))) {
         const name = names.text(nameAt);
-        if (askingNames.has(name) || askingPrefixes.some((prefix) => name.startsWith(prefix)))
-          signs.add(name);
+        if (isAsking(name)) signs.add(name);
       }
       if (signs.size >= maxSigns) return [...signs].sort();
     }

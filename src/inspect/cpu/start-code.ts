@@ -1,17 +1,21 @@
 /** Finds the code that runs whenever a file is loaded or started, and the features needed on every path through the code. */
 
 import type { ByteSource } from "../byte-source.ts";
-import { type Elf, type ElfSection, segmentType, writableSegment } from "../elf/elf.ts";
+import type { Elf } from "../elf/elf.ts";
 import { readSymbols, symbolNames } from "../elf/symbols.ts";
-import { u32, u64 } from "../little-endian.ts";
+import { u64 } from "../little-endian.ts";
+import { eachRelocation, type FixedPointers, relocation } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
+import { answersOf, reachedFrom } from "./reached-code.ts";
 import { type FunctionReader, functionReader, type X86Instruction } from "./x86-functions.ts";
 
 export interface StartCode {
   /** Feature → what demands it: the start from which no path avoids it (`a constructor`, `main`, `PyInit_polars`), or a runtime. */
   readonly needed: Readonly<Record<string, string>>;
-  /** Features that the starts reach by direct calls without a question to the CPU on the way. Sorted. */
+  /** Features of code that the starts call, or hand on the address of, without a question to the CPU on the way. Sorted. */
   readonly reached: readonly string[];
+  /** False where a bound ended the search: the starts may reach any feature of the file. */
+  readonly isWhole: boolean;
 }
 
 interface Start {
@@ -39,8 +43,6 @@ function startsOf(source: ByteSource, elf: Elf, reader: FunctionReader): readonl
   );
 }
 
-const relocation = { symbol: 1, relative: 8, entry: 24 } as const;
-
 function constructorsOf(source: ByteSource, elf: Elf): readonly number[] {
   const array = elf.sections.find(({ name }) => name === ".init_array");
   if (array === undefined) return [];
@@ -51,7 +53,13 @@ function constructorsOf(source: ByteSource, elf: Elf): readonly number[] {
   // Linkers write one of each; a hostile file has thousands that are the whole file.
   for (const wanted of [".rela.dyn", ".rela.init_array"]) {
     const section = elf.sections.find(({ name }) => name === wanted);
-    if (section !== undefined) eachRelocation(source, section, found, symbols);
+    if (section !== undefined)
+      // The loader writes addresses into a table of constructors, or the symbols whose addresses these are.
+      eachRelocation(source, section, ({ place, type, symbol, addend }) => {
+        if (!found.has(place)) return;
+        if (type === relocation.relative) found.set(place, addend);
+        else if (type === relocation.symbol) symbols.add(symbol);
+      });
   }
   let index = 0;
   if (symbols.size > 0)
@@ -60,50 +68,34 @@ function constructorsOf(source: ByteSource, elf: Elf): readonly number[] {
   return [...new Set(found.values())].filter((address) => address > 0);
 }
 
-/** Addresses that the loader writes into a table of constructors, or the symbols whose addresses these are. */
-function eachRelocation(
-  source: ByteSource,
-  { offset, size }: ElfSection,
-  found: Map<number, number>,
-  symbols: Set<number>,
-): void {
-  const piece = relocation.entry * 40_000;
-  for (let start = 0; start < size; start += piece) {
-    const bytes = source.read(offset + start, Math.min(piece, size - start));
-    for (let at = 0; at + relocation.entry <= bytes.length; at += relocation.entry) {
-      const type = u32(bytes, at + 8);
-      if (type !== relocation.relative && type !== relocation.symbol) continue;
-      const place = u64(bytes, at);
-      if (!found.has(place)) continue;
-      if (type === relocation.relative) found.set(place, u64(bytes, at + 16));
-      else symbols.add(u32(bytes, at + 12));
-    }
-  }
-}
+/** musl's start passes `main` two functions later, of which it takes the second one's address. */
+const mostBeforeMain = 3;
 
-/** The C runtime's start passes `main` as the first argument, musl's a call later. */
+/** The C runtime's start passes `main` as the first argument. */
 function mainOf(entry: number, reader: FunctionReader): number | null {
-  const first = reader.instructions(entry) ?? [];
-  const called = first.flatMap(({ flow, target }) => (flow === "next" || target === null ? [] : [target]));
-  for (const instructions of [
-    first,
-    ...called.slice(0, 2).map((address) => reader.instructions(address) ?? []),
-  ])
+  const isCode = (address: number) => reader.isStart(address) || reader.isUnnamed(address);
+  let next = [entry];
+  for (let turn = 0; turn < mostBeforeMain && next.length > 0; turn++) {
+    const instructions = next.flatMap((address) => reader.instructions(address) ?? []);
     for (const { isFirstArgument, takes } of instructions)
-      if (isFirstArgument && takes !== null && reader.isStart(takes)) return takes;
+      if (isFirstArgument && takes !== null && isCode(takes)) return takes;
+    const led = instructions.flatMap(({ flow, target, takes }) => (flow === "next" ? takes : target) ?? []);
+    next = led.filter(isCode).slice(0, 2);
+  }
   return null;
 }
 
-const noStart: StartCode = { needed: {}, reached: [] };
+const noStart: StartCode = { needed: {}, reached: [], isWhole: true };
 
 /** `asking` is of {@link askingFunctions}. */
 export function startCodeOf(
   source: ByteSource,
   elf: Elf,
   functions: ReturnType<typeof readFunctionRanges>,
+  pointers: FixedPointers,
   asking: ReadonlyMap<number, number>,
 ): StartCode {
-  const reader = functionReader(source, elf, functions);
+  const reader = functionReader(source, elf, functions, pointers);
   try {
     const starts = startsOf(source, elf, reader);
     return starts.length === 0 ? noStart : readStartCode(elf, starts, reader, asking);
@@ -120,22 +112,28 @@ function readStartCode(
   asking: ReadonlyMap<number, number>,
 ): StartCode {
   const needed = new Map<string, string>();
-  const search: Search = { reader, known: new Map(), blocksLeft: mostBlocks };
-  for (const { name, address } of starts) {
+  const blocksLeft = Math.min(mostBlocks, reader.budget);
+  const search: Search = { reader, known: new Map(), blocksLeft, isTrapEnd: true };
+  for (const { name, address } of starts)
     for (const feature of neededBy(address, search, mostCalls))
       if (!needed.has(feature)) needed.set(feature, name);
-    if (reader.decoded() > maxDecoded) break;
-  }
-  const answers = writtenBy(elf, asking, reader);
+  const untrapped: Search = { ...search, known: new Map(), isTrapEnd: false };
+  const reached = reachedFrom({
+    ...{ starts: starts.map(({ address }) => address), reader, asking },
+    handing: new Set(starts.flatMap(({ name, address }) => (name === "main" ? [address] : []))),
+    answers: answersOf(elf, asking, reader),
+    neededBy: (address) => neededBy(address, untrapped, mostCalls),
+  });
   return {
     needed: Object.fromEntries([...needed].sort(([a], [b]) => (a < b ? -1 : 1))),
-    reached: reachedFrom(starts, reader, asking, answers),
+    reached,
+    isWhole: starts.length < maxStarts && !reader.isCut(),
   };
 }
 
 const mostCalls = 8;
 const mostTurns = 100;
-/** A hostile function can take long to come to rest: so many blocks are looked at in a file. */
+/** A hostile function can take long to come to rest: so many blocks are looked at in a large file, and one for each byte that may be decoded. */
 const mostBlocks = 2_000_000;
 
 interface Search {
@@ -143,10 +141,11 @@ interface Search {
   /** The features that a function needs, by the function's start. */
   readonly known: Map<number, ReadonlySet<string>>;
   blocksLeft: number;
+  /** A path to a trap is a path. Rust's panics end in a trap, and no compiler was told to avoid a feature there. */
+  readonly isTrapEnd: boolean;
 }
-/** A bound on the work: the constructors of the largest library that was seen have less. */
-const maxDecoded = 2 ** 25;
-const maxReached = 2 ** 25;
+/** The rest of what may be decoded is for the code that the starts reach. */
+const shareOfNeeded = 0.5;
 
 const nothing: ReadonlySet<string> = new Set();
 
@@ -162,14 +161,16 @@ function neededBy(address: number, search: Search, calls: number): ReadonlySet<s
   const { reader, known } = search;
   const found = known.get(address);
   if (found !== undefined) return found;
-  if (calls === 0 || reader.decoded() > maxDecoded) return nothing;
+  if (calls === 0 || reader.spent() > shareOfNeeded) return nothing;
   // A function that calls itself does so behind what it needs at first.
   known.set(address, nothing);
   const instructions = reader.instructions(address);
   if (instructions === null || instructions.length === 0) return nothing;
   const called = (target: number | null) =>
-    target !== null && reader.isStart(target) ? neededBy(target, search, calls - 1) : nothing;
-  const needed = onAllPaths(address, blocksOf(instructions, called), search);
+    target !== null && (reader.isStart(target) || reader.isUnnamed(target))
+      ? neededBy(target, search, calls - 1)
+      : nothing;
+  const needed = onAllPaths(address, blocksOf(instructions, called, search.isTrapEnd), search);
   known.set(address, needed);
   return needed;
 }
@@ -177,6 +178,7 @@ function neededBy(address: number, search: Search, calls: number): ReadonlySet<s
 function blocksOf(
   instructions: readonly X86Instruction[],
   called: (target: number | null) => ReadonlySet<string>,
+  isTrapEnd: boolean,
 ): ReadonlyMap<number, Block> {
   const places = new Set(instructions.map(({ at }) => at));
   const leaders = new Set<number>();
@@ -201,7 +203,7 @@ function blocksOf(
       for (const feature of called(target)) block.features.add(feature);
     if (flow === "branch") close([end, ...inside], inside.length === 0);
     else if (flow === "jump") close(inside, inside.length === 0);
-    else if (flow === "end") close([], true);
+    else if (flow === "end" || flow === "trap") close([], flow === "end" || isTrapEnd);
   }
   close([], true);
   return blocks;
@@ -231,58 +233,4 @@ function onAllPaths(entry: number, blocks: ReadonlyMap<number, Block>, search: S
     }
   }
   return isChanged ? nothing : (values.get(entry) ?? nothing);
-}
-
-/** Fields of a record whose address an asking function takes. */
-const answerBytes = 128;
-
-/** The addresses at which functions that ask leave the answer. */
-function writtenBy(
-  elf: Elf,
-  asking: ReadonlyMap<number, number>,
-  reader: FunctionReader,
-): ReadonlySet<number> {
-  const data = elf.segments.filter(
-    ({ type, flags }) => type === segmentType.load && (flags & writableSegment) !== 0,
-  );
-  // A segment in memory is longer than in the file: .bss.
-  const last = Math.max(0, ...data.map(({ address, size }) => address + size)) + 2 ** 26;
-  const first = Math.min(...data.map(({ address }) => address));
-  const isData = (address: number) => address >= first && address < last;
-  const written = new Set<number>();
-  for (const [address, calls] of asking) {
-    if (calls > 2) continue;
-    for (const { writes, takes } of reader.instructions(address) ?? []) {
-      if (writes !== null && isData(writes)) written.add(writes);
-      if (calls > 1 || takes === null || !isData(takes)) continue;
-      for (let at = 0; at < answerBytes; at += 4) written.add(takes + at);
-    }
-  }
-  return written;
-}
-
-function reachedFrom(
-  starts: readonly Start[],
-  reader: FunctionReader,
-  asking: ReadonlyMap<number, number>,
-  answers: ReadonlySet<number>,
-): readonly string[] {
-  const seen = new Set(starts.map(({ address }) => address));
-  const queue = [...seen];
-  const reached = new Set<string>();
-  const from = reader.decoded();
-  for (let address = queue.pop(); address !== undefined; address = queue.pop()) {
-    if ((asking.get(address) ?? 3) <= 2) continue;
-    if (reader.decoded() - from > maxReached) break;
-    const instructions = reader.instructions(address);
-    if (instructions === null || instructions.some(({ reads }) => reads !== null && answers.has(reads)))
-      continue;
-    for (const { features, flow, target } of instructions) {
-      for (const feature of features) reached.add(feature);
-      if (flow === "next" || target === null || seen.has(target) || !reader.isStart(target)) continue;
-      seen.add(target);
-      queue.push(target);
-    }
-  }
-  return [...reached].sort();
 }

@@ -36,7 +36,8 @@ export async function* decompressed(
   const named = (error: unknown) => invalidImage(`${name}: ${faultOf(error)}`);
   if (compression === null) yield* chunks;
   else if (compression === "gzip") yield* through(chunks, zlib.createGunzip(buffers), named);
-  else if (createZstd !== undefined) yield* through(chunks, createZstd(buffers), named);
+  else if (createZstd !== undefined)
+    yield* through(pieces(zstdFrames(chunks, name)), createZstd(buffers), named);
   else yield* throughFzstd(chunks, name);
 }
 
@@ -53,13 +54,17 @@ export async function* through(
   stream: zlib.Gunzip | zlib.InflateRaw,
   faultOf: (error: unknown) => unknown,
 ): AsyncGenerator<Uint8Array> {
-  const input = Readable.from(chunks, { objectMode: false, highWaterMark: 2 ** 18 });
   let cause: unknown = null;
-  // An error of the source is no fault of the compression.
-  input.on("error", (error) => {
-    cause = error;
-    stream.destroy(error);
-  });
+  // An error of the source is no fault of the compression, and comes behind all that lies before the error.
+  const source = async function* () {
+    try {
+      yield* chunks;
+    } catch (error) {
+      cause = error;
+    }
+  };
+  // Two chunks never become one.
+  const input = Readable.from(source(), { objectMode: true, highWaterMark: 2 });
   input.pipe(stream);
   try {
     for await (const chunk of stream) yield chunk as Uint8Array;
@@ -68,6 +73,27 @@ export async function* through(
   } finally {
     input.destroy();
     stream.destroy();
+  }
+  if (cause !== null) throw cause;
+}
+
+/** Each piece is a journey to zlib's thread and back. */
+const pieceBytes = 2 ** 16;
+
+/**
+ * Joins the blocks of a frame. Node before 26 ends a stream at the end of a frame, unless the frame ends with the bytes that are written at
+ * once.
+ */
+async function* pieces(frames: AsyncIterable<FramePiece>): AsyncGenerator<Uint8Array> {
+  let held: Uint8Array[] = [];
+  let length = 0;
+  for await (const { isLast, bytes } of frames) {
+    held.push(bytes);
+    length += bytes.length;
+    if (!isLast && length < pieceBytes) continue;
+    yield Buffer.concat(held);
+    held = [];
+    length = 0;
   }
 }
 

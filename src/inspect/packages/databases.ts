@@ -1,4 +1,4 @@
-/** Reads package databases: dpkg's status and lists of checksums, apt's sources, apk's list, rpm's databases. */
+/** Reads package databases: dpkg's status and lists of checksums, apt's sources, apk's list, rpm's databases, Python's `WHEEL`. */
 
 import type { PackageRecords } from "./unchanged-files.ts";
 import { remember } from "../../io/collections.ts";
@@ -64,6 +64,13 @@ function readMd5sums(text: string, name: string): PackageRecords {
   return { distribution: [], files: { [name]: files } };
 }
 
+/** `WHEEL` in `NAME-VERSION.dist-info` (PyPA specifications, "Binary distribution format"). */
+function readInstalledWheel(text: string, folder: string): PackageRecords {
+  const tags = [...text.matchAll(/^Tag: *(\S+)/gm)].map(([, tag = ""]) => tag);
+  const isForAny = tags.length > 0 && tags.every((tag) => tag.endsWith("-any"));
+  return { distribution: [], files: {}, wheels: [{ folder, isForAny }] };
+}
+
 /** A database of 20,000 packages has about 20 MB. A longer one is not read: its packages' files count as the image's own. */
 const maxDatabase = 64 * 2 ** 20;
 
@@ -86,6 +93,7 @@ const databases: readonly (readonly [RegExp, Read])[] = [
     text((sources) => ({ distribution: [], files: {}, l4t: sourceReleases(sources) })),
   ],
   [/^(?:usr\/)?lib\/apk\/db\/installed$/, text(readApk)],
+  [/^(.+)-[^/-]+\.dist-info\/WHEEL$/, text(readInstalledWheel)],
   [new RegExp(`^${rpmFolder}/rpmdb\\.sqlite$`), (bytes) => readRpm(bytes, "sqlite")],
   [new RegExp(`^${rpmFolder}/Packages\\.db$`), (bytes) => readRpm(bytes, "ndb")],
   [new RegExp(`^${rpmFolder}/Packages$`), (bytes) => readRpm(bytes, "bdb")],

@@ -11,8 +11,17 @@ export interface PackageRecords {
   readonly files: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Traces of L4T, which binds an image to its release. */
   readonly l4t?: readonly L4tRecord[];
+  /** Wheels that were installed. */
+  readonly wheels?: readonly InstalledWheel[];
   /** Why the database was not read: its packages' files count as the image's own. */
   readonly unread?: string;
+}
+
+export interface InstalledWheel {
+  /** The folder of its package by its name, without a leading slash: `lib/python3.12/site-packages/debugpy`. Some wheels have another folder. */
+  readonly folder: string;
+  /** Its tags name no platform. */
+  readonly isForAny: boolean;
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import { describe, expect, test, vi } from "vitest";
 import type { BuildEvent, BuiltCell } from "../../../src/fleet/engines/built-cell.ts";
-import type { SummaryEvent } from "../../../src/fleet/run/run-plan.ts";
+import type { SummaryEvent } from "../../../src/fleet/run/build-events.ts";
 import type { ProgressName } from "../../../src/cli/flags/fleet-options.ts";
 import { listenerFor } from "../../../src/cli/report/build-listener.ts";
 import type { CommandContext } from "../../../src/cli/command.ts";

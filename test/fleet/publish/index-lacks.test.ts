@@ -9,7 +9,7 @@ import { withRegistryView } from "../../../src/fleet/plan/registry-view.ts";
 import { planIndexConflicts } from "../../../src/fleet/publish/index-conflicts.ts";
 import { publishPlanIndex } from "../../../src/fleet/publish/publish-plan-index.ts";
 import { verifyLock } from "../../../src/fleet/publish/verify-lock.ts";
-import { buildPlan, type BuildPlanOptions } from "../../../src/fleet/run/run-plan.ts";
+import { buildPlan, type BuildPlanOptions } from "../../../src/fleet/run/build-plan.ts";
 import { readLock } from "../../../src/lock/store/lock-file.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
 import { parseFleetIndex, readFleetIndex } from "../../../src/lock/store/read-fleet-index.ts";

@@ -14,7 +14,7 @@ import { moveChannel } from "../../../src/fleet/publish/move-channel.ts";
 import { publishPlanIndex } from "../../../src/fleet/publish/publish-plan-index.ts";
 import { surveyRegistries } from "../../../src/fleet/publish/survey.ts";
 import { verifyLock } from "../../../src/fleet/publish/verify-lock.ts";
-import { buildPlan, type BuildPlanOptions } from "../../../src/fleet/run/run-plan.ts";
+import { buildPlan, type BuildPlanOptions } from "../../../src/fleet/run/build-plan.ts";
 import { fetchLock } from "../../../src/lock/store/fetch-lock.ts";
 import { readLock } from "../../../src/lock/store/lock-file.ts";
 import type { Lock } from "../../../src/lock/lock.ts";

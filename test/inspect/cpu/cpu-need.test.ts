@@ -25,6 +25,7 @@ const code = (more: Partial<CpuCode> = {}): CpuCode => ({
 });
 const features = (cpu: CpuCode, more: Partial<FileWithCode> = {}) =>
   findCpuNeed({ cpu, isVariant: false, neededLevel: null, through: [], ...more }).features;
+const isWhole = true;
 const used = (...names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, { instructions: 9, doubtful: 0 }]));
 
@@ -87,18 +88,31 @@ describe("a feature of a file", () => {
 
   it("is needed where no path from a start avoids it, and taken for granted where a start reaches it", () => {
     const cpu = code({ features: used("avx", "avx2", "bmi2", "aes", "sse4_1"), asks: ["cpuid"] });
-    expect(features({ ...cpu, start: { needed: { avx: "a constructor" }, reached: ["avx"] } })).toEqual({
+    expect(
+      features({ ...cpu, start: { needed: { avx: "a constructor" }, reached: ["avx"], isWhole } }),
+    ).toEqual({
       ...{ aes: "mayBeUsed", avx: "needed", avx2: "compiledFor", bmi2: "compiledFor", sse4_1: "mayBeUsed" },
     });
-    expect(features({ ...cpu, start: { needed: {}, reached: ["bmi2"] } }).avx2).toBe("compiledFor");
+    expect(features({ ...cpu, start: { needed: {}, reached: ["bmi2"], isWhole } }).avx2).toBe("compiledFor");
     // A start that reaches SSE3 says nothing of SSE4, as in OpenCV's wheel.
-    expect(features({ ...cpu, start: { needed: {}, reached: ["pni"] } }).sse4_1).toBe("mayBeUsed");
+    expect(features({ ...cpu, start: { needed: {}, reached: ["pni"], isWhole } }).sse4_1).toBe("mayBeUsed");
+  });
+
+  it("is compiled for where a bound ended the look at the starts", () => {
+    const cpu = code({ features: used("avx2", "sse4_1", "aes"), asks: ["cpuid"] });
+    const start = { needed: {}, reached: [] };
+    expect(new Set(Object.values(features({ ...cpu, start: { ...start, isWhole } })))).toEqual(
+      new Set(["mayBeUsed"]),
+    );
+    expect(new Set(Object.values(features({ ...cpu, start: { ...start, isWhole: false } })))).toEqual(
+      new Set(["compiledFor"]),
+    );
   });
 
   it("may be AVX-512 where the starts reach AVX2 and BMI2, and no AVX-512: a static program, whose C library chooses", () => {
     const cpu = code({ features: used("avx512f", "avx2"), asks: ["IFUNC"] });
     const found = (...reached: readonly string[]) =>
-      features({ ...cpu, start: { needed: {}, reached } }).avx512f;
+      features({ ...cpu, start: { needed: {}, reached, isWhole } }).avx512f;
     expect(found("avx2", "bmi2")).toBe("mayBeUsed");
     expect(found("avx2")).toBe("compiledFor");
     expect(found("avx2", "avx512vl", "bmi2")).toBe("compiledFor");

@@ -94,15 +94,15 @@ export interface MadeSection {
   readonly bytes: Uint8Array;
 }
 
-/** A library for x86-64 of these sections, which are loaded, and of no code. */
-export function makeProgram(sections: readonly MadeSection[]): Buffer {
+/** A library of these sections, which are loaded, and of no code. `machine` is x86-64, or another of `elfMachine`. */
+export function makeProgram(sections: readonly MadeSection[], machine = 62): Buffer {
   const all = [...sections, { name: ".shstrtab", bytes: new Uint8Array(0) }];
   const names = Buffer.from(`\0${all.map(({ name }) => name).join("\0")}\0`);
   const contents = all.map(({ name, bytes }) => (name === ".shstrtab" ? names : Buffer.from(bytes)));
   const head = Buffer.alloc(64);
   head.set([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1]);
   head.writeUInt16LE(3, 16);
-  head.writeUInt16LE(62, 18);
+  head.writeUInt16LE(machine, 18);
   head.writeBigUInt64LE(BigInt(64 + contents.reduce((sum, { length }) => sum + length, 0)), 40);
   head.writeUInt16LE(64, 58);
   head.writeUInt16LE(all.length + 1, 60);

@@ -7,6 +7,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { createGunzip } from "node:zlib";
 import ts from "typescript";
 import { type ByteSource, memorySource } from "../../../src/inspect/byte-source.ts";
+import { fixedPointers } from "../../../src/inspect/cpu/fixed-pointers.ts";
 import { readFunctionRanges } from "../../../src/inspect/cpu/function-ranges.ts";
 import { codeRegions } from "../../../src/inspect/cpu/regions.ts";
 import { codeSegments, type Elf, readElf } from "../../../src/inspect/elf/elf.ts";
@@ -110,12 +111,15 @@ const rows: Readonly<Record<string, (given: Given, name: string) => unknown>> = 
   "Elf | null": ({ elf }) => elf,
   'Pick<Elf, "sections">': ({ elf }) => elf,
   ElfSection: ({ elf }) => elf.sections.at(-1),
+  'Pick<ElfSection, "offset" | "size">': ({ elf }) => elf.sections.at(-1) ?? { offset: 0, size: 0 },
   "readonly ElfSegment[]": ({ elf }) => codeSegments(elf),
   Functions: ({ ranges }) => ranges,
   "ReturnType<typeof readFunctionRanges>": ({ ranges }) => ranges,
   "Iterable<CodeRegion>": ({ elf, ranges }) => codeRegions(elf, ranges),
   "ReadonlyMap<number, number>": () => new Map([[64, 0]]),
   "readonly Place[]": ({ bytes }) => [{ offset: 64, size: bytes.length - 64 }],
+  FixedPointers: ({ bytes, elf }) => fixedPointers(memorySource(bytes), elf),
+  "(found: Relocation) => void": () => () => undefined,
   UseRange: () => () => undefined,
   Table: () => "symbols",
   "(at: number) => string": () => () => "file",

@@ -105,6 +105,16 @@ const desktopGpus = fc.oneof(
 );
 const jetsonGpus = fc.constantFrom(...jetsons).map((one) => [one]);
 
+/** No rule asks for these. */
+const harmless = fc.record({
+  computeMode: fc.constantFrom("default" as const, "exclusive" as const),
+  mig: mostly<GpuFacts["mig"]>(null, [{ uuid: "MIG-1", profile: "3g.40gb" }]),
+  use: fc.record({
+    processes: fc.constantFrom(0, 1, 40, null),
+    memoryMiB: fc.constantFrom(0, 81_000, null),
+  }),
+});
+
 const nvidiaOf = (gpus: fc.Arbitrary<readonly Partial<GpuFacts>[]>) =>
   fc
     .record({
@@ -113,13 +123,14 @@ const nvidiaOf = (gpus: fc.Arbitrary<readonly Partial<GpuFacts>[]>) =>
       reports: fc.boolean(),
       driverless: fc.integer({ max: 19, min: 0 }).map((n) => n === 0),
       module: fc.constantFrom("proprietary", "proprietary", "open", null),
+      states: fc.array(harmless, { minLength: 3, maxLength: 3 }),
     })
-    .map(({ gpus: list, driver: [version, cuda], reports, driverless, module }) => ({
+    .map(({ gpus: list, driver: [version, cuda], reports, driverless, module, states }) => ({
       driver: driverless ? null : version,
       module: driverless ? null : module,
       library: driverless ? null : version,
       cuda: reports && !driverless ? cuda : null,
-      gpus: list.map((product, index) => gpu({ ...product, index })),
+      gpus: list.map((product, index) => gpu({ ...product, index, ...states[index] })),
     }));
 
 const hosts = (nvidia: fc.Arbitrary<HostFacts["nvidia"]>, scale?: DriverScale): fc.Arbitrary<HostFacts> =>

@@ -4,8 +4,9 @@ import { findMarch, marchFeatures } from "../../../../src/hardware/cpu-marches.t
 import { lockOf, rocmImage } from "../../../resolve/support/locks.ts";
 import { node, pci } from "../../../host/amd/support/amd-host.ts";
 import type { Lock, LockedImage } from "../../../../src/lock/lock.ts";
+import { type Chance, pick } from "./chance.ts";
 import { wholeFleet } from "./fleet.ts";
-import { type Chance, pick, type RandomMachine, randomMachine } from "./random-machine.ts";
+import { type RandomMachine, randomMachine } from "./random-machine.ts";
 
 /** Device id, `gfx_target_version` (0 from an old kernel), and whether sramecc is on. */
 const cards: readonly (readonly [id: number, version: number, sramecc: boolean])[] = [

@@ -2,27 +2,10 @@
 
 import { findMarch, marchFeatures } from "../../../../src/hardware/cpu-marches.ts";
 import type { NvmlDevice, NvmlReading } from "../../../../src/host/nvidia/nvml-reading.ts";
+import { type Chance, pick } from "./chance.ts";
 import type { Machine } from "./machine.ts";
+import { harms, randomState } from "./random-state.ts";
 import { smiOfNvml } from "./smi-of-nvml.ts";
-
-/** Numbers from 0 to below 1, the same for one seed. Mulberry32. */
-export type Chance = () => number;
-
-export function chanceOf(seed: number): Chance {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
-export function pick<T>(chance: Chance, values: readonly T[]): T {
-  const value = values[Math.floor(chance() * values.length)];
-  if (value === undefined) throw new Error("nothing to pick from");
-  return value;
-}
 
 const marches = [
   "x86-64",
@@ -53,7 +36,7 @@ const drivers = [
   "610.43.02",
   "777.10",
 ];
-const cudas: Readonly<Record<string, number>> = {
+export const cudas: Readonly<Record<string, number>> = {
   396: 9020,
   430: 10010,
   440: 10020,
@@ -69,29 +52,21 @@ const cudas: Readonly<Record<string, number>> = {
   610: 13030,
   777: 13090,
 };
-const products: readonly (readonly [id: string, name: string, compute: readonly [number, number]])[] = [
-  ["102d", "Tesla K80", [3, 7]],
-  ["1db6", "Tesla V100-PCIE-32GB", [7, 0]],
-  ["1eb8", "Tesla T4", [7, 5]],
-  ["20b2", "NVIDIA A100-SXM4-80GB", [8, 0]],
-  ["20b2", "NVIDIA A100-SXM4-80GB", [8, 0]],
-  ["2230", "NVIDIA RTX A6000", [8, 6]],
-  ["2684", "NVIDIA GeForce RTX 4090", [8, 9]],
-  ["2330", "NVIDIA H100 80GB HBM3", [9, 0]],
-  ["2330", "NVIDIA H100 80GB HBM3", [9, 0]],
-  ["2901", "NVIDIA B200", [10, 0]],
-  ["2b85", "NVIDIA GeForce RTX 5090", [12, 0]],
-  ["3fff", "NVIDIA Z9000", [13, 2]],
-];
-
-const ready = { state: 3, status: 0 };
-
-function instances(gpu: number, count: number) {
-  return Array.from({ length: count }, (_, place) => ({
-    uuid: `MIG-${gpu}a-${place + 1}`,
-    name: "NVIDIA MIG 3g.40gb",
-  }));
-}
+export const products: readonly (readonly [id: string, name: string, compute: readonly [number, number]])[] =
+  [
+    ["102d", "Tesla K80", [3, 7]],
+    ["1db6", "Tesla V100-PCIE-32GB", [7, 0]],
+    ["1eb8", "Tesla T4", [7, 5]],
+    ["20b2", "NVIDIA A100-SXM4-80GB", [8, 0]],
+    ["20b2", "NVIDIA A100-SXM4-80GB", [8, 0]],
+    ["2230", "NVIDIA RTX A6000", [8, 6]],
+    ["2684", "NVIDIA GeForce RTX 4090", [8, 9]],
+    ["2330", "NVIDIA H100 80GB HBM3", [9, 0]],
+    ["2330", "NVIDIA H100 80GB HBM3", [9, 0]],
+    ["2901", "NVIDIA B200", [10, 0]],
+    ["2b85", "NVIDIA GeForce RTX 5090", [12, 0]],
+    ["3fff", "NVIDIA Z9000", [13, 2]],
+  ];
 
 export interface RandomMachine {
   readonly machine: Machine;
@@ -197,34 +172,7 @@ export function randomMachine(chance: Chance): RandomMachine {
       pci: {
         value: { id: (Number.parseInt(id, 16) * 65536 + 0x10de) >>> 0, bus: `0000${address.toUpperCase()}` },
       },
-      memory: { value: { totalBytes: 2 ** 36, usedBytes: 0 } },
-      processes: { value: 0 },
-      mig: {
-        value: pick(chance, [
-          ...Array.from({ length: 16 }, () => null),
-          instances(index, 0),
-          instances(index, 1),
-          instances(index, 2),
-        ]),
-      },
-      fabric:
-        compute[0] === 9 || compute[0] === 10
-          ? {
-              value: pick(chance, [
-                ...Array.from({ length: 20 }, () => ready),
-                { state: 1, status: 0 },
-                { state: 2, status: 0 },
-                { state: 3, status: 999 },
-                { state: 0, status: 0 },
-              ]),
-            }
-          : { code: 3 },
-      computeMode: { value: pick(chance, [...Array.from({ length: 20 }, () => 0), 1, 2, 3]) },
-      // Older drivers know no recovery action and no failed row, and their nvidia-smi is not asked.
-      ...(Number.parseInt(driver, 10) >= 590 && {
-        recovery: { value: pick(chance, [...Array.from({ length: 40 }, () => 0), 1, 2, 3, 4, 6]) },
-        remapFailed: some(0.02) ? { code: 3 } : { value: some(0.02) },
-      }),
+      ...randomState(chance, { index, compute, driver, harm: some(0.15) ? pick(chance, harms) : null }),
     });
   }
   if (some(0.3))

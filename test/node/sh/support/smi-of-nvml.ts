@@ -49,8 +49,8 @@ export function smiOfNvml(nvml: NvmlReading): SmiAnswers {
       "pci.device_id": column(({ pci }) =>
         show(pci, () => `0x${((value(pci)?.id ?? 0) >>> 0).toString(16).toUpperCase().padStart(8, "0")}`),
       ),
-      "memory.total": column(({ memory }) => show(memory, () => "81559 MiB")),
-      "memory.used": column(({ memory }) => show(memory, () => "0 MiB")),
+      "memory.total": column(({ memory }) => show(memory, () => mebibytes(value(memory)?.totalBytes))),
+      "memory.used": column(({ memory }) => show(memory, () => mebibytes(value(memory)?.usedBytes))),
       "mig.mode.current": column(({ mig }) => (value(mig) === null ? "Disabled" : "Enabled")),
       compute_cap: column(({ compute }) => show(compute, () => (value(compute) ?? []).join("."))),
       "fabric.state": column(({ fabric }) => fabricState(fabric)),
@@ -86,6 +86,10 @@ export function smiOfNvml(nvml: NvmlReading): SmiAnswers {
 
 function told<T>(answer: NvmlAnswer<T> | undefined): T | null {
   return answer !== undefined && "value" in answer ? answer.value : null;
+}
+
+function mebibytes(bytes = 0): string {
+  return `${Math.floor(bytes / 2 ** 20)} MiB`;
 }
 
 type Fabric = NvmlDevice["fabric"];

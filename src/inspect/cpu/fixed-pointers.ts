@@ -1,0 +1,67 @@
+/** Tells the addresses that the loader writes into a file's tables before code runs: code calls through these, and hands them on. */
+
+import type { ByteSource } from "../byte-source.ts";
+import { once } from "../../io/collections.ts";
+import { type Elf, type ElfSection, elfType } from "../elf/elf.ts";
+import { u32, u64 } from "../little-endian.ts";
+
+/** The System V ABI for x86-64, "Relocation Types": R_X86_64_64 and R_X86_64_RELATIVE. */
+export const relocation = { symbol: 1, relative: 8, entry: 24 } as const;
+
+export interface Relocation {
+  readonly place: number;
+  readonly type: number;
+  readonly symbol: number;
+  readonly addend: number;
+}
+
+/** The relocations of a section in the order of the file. The object is the same each time. */
+export function eachRelocation(
+  source: ByteSource,
+  { offset, size }: Pick<ElfSection, "offset" | "size">,
+  tell: (found: Relocation) => void,
+): void {
+  const piece = relocation.entry * 40_000;
+  const found = { place: 0, type: 0, symbol: 0, addend: 0 };
+  for (let start = 0; start < size; start += piece) {
+    const bytes = source.read(offset + start, Math.min(piece, size - start));
+    for (let at = 0; at + relocation.entry <= bytes.length; at += relocation.entry) {
+      found.place = u64(bytes, at);
+      found.type = u32(bytes, at + 8);
+      found.symbol = u32(bytes, at + 12);
+      found.addend = u64(bytes, at + 16);
+      tell(found);
+    }
+  }
+}
+
+export type FixedPointers = ReturnType<typeof fixedPointers>;
+
+/** Linkers write some hundred thousand at most. */
+const mostPointers = 2 ** 20;
+
+/** The global offset table, by which the code of Rust and of shared libraries calls functions of its own file. */
+export function fixedPointers(source: ByteSource, elf: Elf) {
+  const sectionOf = (wanted: string) => elf.sections.find(({ name }) => name === wanted);
+  const { address, offset, size } = sectionOf(".got") ?? { address: 0, offset: 0, size: 0 };
+  const [length, relocations] = [Math.min(size, 8 * mostPointers), sectionOf(".rela.dyn")];
+  const found = once(() => {
+    const pointers = new Map<number, number>();
+    if (relocations !== undefined)
+      eachRelocation(source, relocations, ({ place, type, addend }) => {
+        const isIn = place >= address && place < address + length && place % 8 === 0;
+        if (isIn && type === relocation.relative) pointers.set(place, addend);
+      });
+    return pointers;
+  });
+  // The table itself has the addresses in a program that is never moved, and where relocations are packed.
+  const isWritten = elf.type === elfType.executable || sectionOf(".relr.dyn") !== undefined;
+  const bytes = once(() => source.read(offset, length));
+  return {
+    /** The address in a place of the table; null where the loader looks for another file's, and outside the table. */
+    at(place: number): number | null {
+      if (place < address || place >= address + length) return null;
+      return found().get(place) ?? ((isWritten && u64(bytes(), place - address)) || null);
+    },
+  };
+}

@@ -1,0 +1,132 @@
+/** Follows the starts of a file to the code that runs without a question to the CPU on the way. */
+
+import { type Elf, segmentType, writableSegment } from "../elf/elf.ts";
+import type { FunctionReader, X86Instruction } from "./x86-functions.ts";
+
+/** Fields of a record whose address an asking function takes. */
+const answerBytes = 128;
+
+export interface Answers {
+  /** Addresses at which functions that ask leave the answer, or may leave a part of the answer. */
+  readonly written: ReadonlySet<number>;
+  /** Those at which a function with `cpuid` leaves the answer. */
+  readonly own: ReadonlySet<number>;
+}
+
+/** `asking` is of {@link askingFunctions}. */
+export function answersOf(elf: Elf, asking: ReadonlyMap<number, number>, reader: FunctionReader): Answers {
+  const data = elf.segments.filter(
+    ({ type, flags }) => type === segmentType.load && (flags & writableSegment) !== 0,
+  );
+  // A segment in memory is longer than in the file: .bss.
+  const last = Math.max(0, ...data.map(({ address, size }) => address + size)) + 2 ** 26;
+  const first = Math.min(...data.map(({ address }) => address));
+  const isData = (address: number) => address >= first && address < last;
+  const written = new Set<number>();
+  const own = new Set<number>();
+  for (const [address, calls] of asking) {
+    if (calls > mostCallsToAnswer) continue;
+    for (const { writes, takes } of reader.instructions(address) ?? []) {
+      if (writes !== null && isData(writes)) written.add(writes);
+      if (writes !== null && isData(writes) && calls === 0) own.add(writes);
+      if (calls > 1 || takes === null || !isData(takes)) continue;
+      for (let at = 0; at < answerBytes; at += 4) written.add(takes + at);
+    }
+  }
+  return { written, own };
+}
+
+/** A function that asks by so many calls has the answer. */
+const mostCallsToAnswer = 2;
+
+interface Search {
+  readonly starts: readonly number[];
+  /** Those that hand on addresses of code which is called: `main` has no more in Rust. A library's starts hand on what may be called later. */
+  readonly handing: ReadonlySet<number>;
+  readonly reader: FunctionReader;
+  readonly asking: ReadonlyMap<number, number>;
+  readonly answers: Answers;
+  /** The features that no path through a function avoids. */
+  readonly neededBy: (address: number) => Iterable<string>;
+}
+
+/** Sorted. The search ends early where the reader is cut. */
+export function reachedFrom({
+  starts,
+  handing,
+  reader,
+  asking,
+  answers,
+  neededBy,
+}: Search): readonly string[] {
+  const seen = new Set(starts);
+  const queue = [...seen];
+  const reached = new Set<string>();
+  const follow = (address: number) => {
+    if (seen.has(address)) return;
+    seen.add(address);
+    queue.push(address);
+  };
+  const isAsking = (address: number) => (asking.get(address) ?? 3) <= mostCallsToAnswer;
+  const hasAnswer = ({ reads, takes }: X86Instruction) =>
+    (reads !== null && answers.written.has(reads)) || (takes !== null && answers.own.has(takes));
+  const isQuestion = (each: X86Instruction) =>
+    each.asks || (each.target !== null && isAsking(each.target)) || hasAnswer(each);
+  for (let address = queue.pop(); address !== undefined; address = queue.pop()) {
+    const all = reader.instructions(address);
+    if (all === null) continue;
+    const asks = isAsking(address) || all.some(hasAnswer);
+    // Behind the question all may depend on the answer, but for what no path avoids.
+    if (asks) for (const feature of neededBy(address)) reached.add(feature);
+    const isNamed = reader.isStart(address);
+    const end = all.at(-1)?.end ?? address;
+    for (const { features, flow, target, takes } of asks ? unasked(address, all, isQuestion) : all) {
+      for (const feature of features) reached.add(feature);
+      for (const place of [target, handing.has(address) ? takes : null]) {
+        if (place === null) continue;
+        const isOutside = place < address || place >= end;
+        const mayHaveNoName = flow === "call" || (isOutside && (flow === "jump" || !isNamed));
+        if (reader.isStart(place) || (mayHaveNoName && reader.isUnnamed(place))) follow(place);
+      }
+    }
+  }
+  return [...reached].sort();
+}
+
+/**
+ * The instructions from the first one on as far as no question is on the way. A branch beside a question tells whether the question was asked
+ * before.
+ */
+function unasked(
+  entry: number,
+  instructions: readonly X86Instruction[],
+  isQuestion: (instruction: X86Instruction) => boolean,
+): readonly X86Instruction[] {
+  const places = new Map(instructions.map(({ at }, index) => [at, index]));
+  /** 1 where a question follows in a straight line. */
+  const leads = new Uint8Array(instructions.length + 1);
+  for (let index = instructions.length - 1; index >= 0; index--) {
+    const each = instructions[index];
+    const goesOn = each?.flow === "next" || each?.flow === "call";
+    leads[index] = (each !== undefined && isQuestion(each)) || (goesOn && leads[index + 1] === 1) ? 1 : 0;
+  }
+  const leadsToQuestion = (place: number) => leads[places.get(place) ?? instructions.length] === 1;
+  const found = new Set<number>();
+  const queue = [entry];
+  for (let place = queue.pop(); place !== undefined; place = queue.pop()) {
+    for (let index = places.get(place); index !== undefined && !found.has(index); index++) {
+      const each = instructions[index];
+      if (each === undefined || isQuestion(each)) break;
+      found.add(index);
+      const { flow, target, end } = each;
+      if (flow === "end" || flow === "trap") break;
+      const next = flow === "branch" ? [end, ...(target === null ? [] : [target])] : [];
+      if (next.some(leadsToQuestion)) break;
+      if (flow === "branch" || flow === "jump") {
+        if (target !== null) queue.push(target);
+        if (flow === "jump") break;
+      }
+    }
+  }
+  return [...found].flatMap((index) => instructions[index] ?? []);
+}

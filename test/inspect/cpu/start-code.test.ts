@@ -1,0 +1,228 @@
+/** The code that a program reaches from its start: by calls, by tables of pointers, and by addresses that `main` hands on. */
+
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type ByteSource, memorySource } from "../../../src/inspect/byte-source.ts";
+import { findCpuNeed } from "../../../src/inspect/cpu/cpu-need.ts";
+import { fixedPointers } from "../../../src/inspect/cpu/fixed-pointers.ts";
+import { readFunctionRanges } from "../../../src/inspect/cpu/function-ranges.ts";
+import { startCodeOf } from "../../../src/inspect/cpu/start-code.ts";
+import { type Elf, sectionType } from "../../../src/inspect/elf/elf.ts";
+import { symbolType } from "../../../src/inspect/elf/symbols.ts";
+import { inspectFile } from "../../../src/inspect/inspect-file.ts";
+import { makeFolder } from "../../support/folders.ts";
+import { needs } from "../../support/needs.ts";
+import { whyNoGcc, whyNoVersion } from "../../support/programs.ts";
+
+const whyNoX86 = process.arch === "x64" ? null : "no x86-64 CPU";
+
+async function startOf(file: string) {
+  const found = await inspectFile(memorySource(readFileSync(file)), false);
+  if (found?.cpu == null) throw new Error("no code");
+  const { features } = findCpuNeed({ cpu: found.cpu, isVariant: false, neededLevel: null, through: [] });
+  return { features, asks: found.cpu.asks, start: found.cpu.start };
+}
+
+/** As Rust's standard library: compiled for every CPU, asks for a CPU, and calls what it is given. */
+const outer = `int question(void) {
+  int a = 7, b, c = 0, d;
+  __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+  return b;
+}
+int level;
+int outer(int (*call)(int), int count) {
+  level = question();
+  return count > 90 ? level : call(count);
+}
+`;
+const user = `#include <stdio.h>
+static float sums[64];
+int user_main(int count) {
+  for (int i = 0; i < 64; i++) sums[i] = sums[i] * count + 1.5f;
+  return printf("%f", sums[count]) < 0;
+}
+int outer(int (*call)(int), int count);
+`;
+const handing = "int main(int argc, char **argv) { return outer(user_main, argc); }\n";
+
+/** Each file by its own options. */
+async function linked(
+  files: Readonly<Record<string, readonly [string, ...string[]]>>,
+  ...options: readonly string[]
+) {
+  const cwd = makeFolder(Object.fromEntries(Object.entries(files).map(([name, [text]]) => [name, text])));
+  for (const [name, [, ...own]] of Object.entries(files))
+    execFileSync("gcc", ["-O2", "-c", name, ...own], { cwd });
+  const objects = Object.keys(files).map((name) => name.replace(/c$/, "o"));
+  execFileSync("gcc", [...objects, "-o", "a.out", ...options], { cwd });
+  return startOf(join(cwd, "a.out"));
+}
+
+describe("code whose address main hands on", needs(whyNoX86 ?? whyNoGcc()), () => {
+  const haswell = ["-march=haswell", "-fno-plt"];
+
+  it.each([
+    ["in a program that may be anywhere in memory", [], []],
+    ["by a call through the table of pointers", [], ["-Wl,--no-relax"]],
+    ["in a program that is never moved", ["-fno-pie"], ["-no-pie"]],
+    ["in a stripped program", [], ["-s"]],
+    ["in a static program", [], ["-static"]],
+    ["without any name", ["-fno-asynchronous-unwind-tables"], ["-s"]],
+  ])("is followed: %s", async (_, own, options) => {
+    const { features, asks } = await linked(
+      { "outer.c": [outer, ...own], "user.c": [user + handing, ...haswell, ...own] },
+      ...options,
+    );
+    expect(asks).toContain("cpuid");
+    expect(features.avx).toBe("compiledFor");
+  });
+
+  it("is followed no further than a question: the program chooses", async () => {
+    const choosing = `extern int level;
+int question(void);
+__attribute__((target("avx2"))) int fast(int count);
+int slow(int count) { return count * 3; }
+int choose(int count) { return (question() & 32 ? fast : slow)(count); }
+${handing.replace("user_main", "choose")}`;
+    const { features } = await linked({
+      "outer.c": [outer],
+      "user.c": [user.replace("user_main", "fast"), "-march=haswell"],
+      "main.c": [`int outer(int (*call)(int), int count);\n${choosing}`],
+    });
+    expect(features.avx).toBe("mayBeUsed");
+  });
+
+  it("counts before its question", async () => {
+    const asking = user.replace("return printf", "if (question() & 32) return 3;\n  return printf");
+    const { features } = await linked({
+      "outer.c": [outer],
+      "user.c": [`int question(void);\n${asking}${handing}`, "-march=haswell"],
+    });
+    expect(features.avx).toBe("compiledFor");
+  });
+});
+
+it("is no question to the CPU: a look at the auxiliary vector", needs(whyNoX86 ?? whyNoGcc()), async () => {
+  const library = `#include <sys/auxv.h>
+unsigned long stack(void) { return getauxval(AT_MINSIGSTKSZ); }
+void scale(float *a) { for (int i = 0; i < 64; i++) a[i] *= 3; }
+`;
+  const { features, asks } = await linked(
+    { "a.c": [`#define AT_MINSIGSTKSZ 51\n${library}`, "-march=haswell", "-O3", "-fPIC"] },
+    "-shared",
+  );
+  expect(asks).toEqual([]);
+  expect(features.avx).toBe("compiledFor");
+});
+
+const whyNoRust = whyNoX86 ?? whyNoVersion("rustc", "apt-get install rustc");
+
+describe("a program by rustc", needs(whyNoRust), () => {
+  /** Sums floats, and has a question of its own. */
+  const program = `
+#[target_feature(enable = "avx2")]
+unsafe fn fast(a: &[f32]) -> f32 { a.iter().map(|x| x * x).sum() }
+fn slow(a: &[f32]) -> f32 { a.iter().map(|x| x * 3.5).sum() }
+fn pick(a: &[f32]) -> f32 { if is_x86_feature_detected!("avx2") { unsafe { fast(a) } } else { slow(a) } }
+fn main() {
+    let all: Vec<f32> = (0..std::env::args().count() * 64).map(|i| i as f32).collect();
+    println!("{} {:?}", pick(&all), all.first());
+}
+`;
+  const hello =
+    'fn main() { println!("{:?}", std::env::args().map(|a| a.len() as f32).collect::<Vec<f32>>()); }';
+  const built = (source: string, ...options: readonly string[]) => {
+    const cwd = makeFolder({ "a.rs": source });
+    execFileSync("rustc", ["a.rs", "-o", "a.out", ...options], { cwd, stdio: "ignore" });
+    return startOf(join(cwd, "a.out"));
+  };
+  const ways = [
+    ["without optimization", []],
+    ["with optimization", ["-Copt-level=3"]],
+    ["stripped, as one", ["-Copt-level=s", "-Clto", "-Cpanic=abort", "-Cstrip=symbols"]],
+  ] as const;
+
+  it.each(ways)("takes what it was compiled for: %s", { timeout: 120_000 }, async (_, options) => {
+    for (const source of [hello, program]) {
+      const { features } = await built(source, "-Ctarget-cpu=x86-64-v3", ...options);
+      expect(["compiledFor", "needed"]).toContain(features.avx);
+    }
+  });
+
+  it.each(ways)("of the baseline chooses: %s", { timeout: 120_000 }, async (_, options) => {
+    const { features } = await built(program, ...options);
+    const taken = Object.entries(features).filter(([, need]) => need !== "mayBeUsed");
+    expect(taken).toEqual([]);
+  });
+});
+
+/** A library of one section of code and a constructor for each function. */
+function overlapping(size: number, functionSize: (index: number) => number) {
+  /** `call` of the next function: each begins inside all before. */
+  const unit = Buffer.from("e800000000", "hex");
+  const count = Math.floor(size / 29);
+  const code = Buffer.alloc(count * unit.length, unit);
+  const symbols = Buffer.alloc(count * 24);
+  for (let index = 0; index < count; index++) {
+    const at = index * 24;
+    symbols[at + 4] = symbolType.function;
+    symbols[at + 6] = 1;
+    symbols.writeUInt32LE(1 + index * unit.length, at + 8);
+    symbols.writeUInt32LE(functionSize(count - index) * unit.length, at + 16);
+  }
+  const constructors = Buffer.alloc(8);
+  constructors.writeUInt32LE(1);
+  const bytes = Buffer.concat([Buffer.alloc(1), code, symbols, constructors]);
+  const plain = { flags: 0, address: 0, link: 0 };
+  const text = { ...plain, type: sectionType.program, flags: 6, address: 1, offset: 1, size: code.length };
+  const at = 1 + code.length;
+  const elf: Elf = {
+    ...{ bits: 64, machine: 62, type: 3, flags: 0, osAbi: 0, abiVersion: 0, version: 1, entry: 0 },
+    sections: [
+      { ...text, name: ".text" },
+      { ...plain, name: ".symtab", type: sectionType.symbols, offset: at, size: symbols.length },
+      { ...plain, name: ".init_array", type: 14, offset: at + symbols.length, size: 8 },
+    ],
+    segments: [{ ...text, type: 1, flags: 5 }],
+    ...{ tables: [], damage: [] },
+  };
+  return { bytes, elf };
+}
+
+/** The start code, and how many bytes of the file were decoded for each byte of the file. */
+function read({ bytes, elf }: ReturnType<typeof overlapping>) {
+  const plain = memorySource(bytes);
+  let count = 0;
+  const source: ByteSource = {
+    ...plain,
+    read(at, length) {
+      const found = plain.read(at, length);
+      count += found.length;
+      return found;
+    },
+  };
+  const start = startCodeOf(
+    source,
+    elf,
+    readFunctionRanges(plain, elf),
+    fixedPointers(source, elf),
+    new Map(),
+  );
+  return { start, times: count / bytes.length };
+}
+
+describe("what is decoded of a file", () => {
+  it.each([2 ** 15, 2 ** 18])("is at most four times its %d bytes, however functions overlap", (size) => {
+    const { start, times } = read(overlapping(size, (rest) => rest));
+    expect(times).toBeLessThan(4.1);
+    expect(start).toMatchObject({ isWhole: false });
+  });
+
+  it("is all that the starts reach, where functions stand side by side", () => {
+    const { start, times } = read(overlapping(2 ** 15, () => 1));
+    expect(times).toBeLessThan(1);
+    expect(start).toMatchObject({ isWhole: true });
+  });
+});
