@@ -28,26 +28,32 @@ const packages = Object.keys({
   ...manifest.optionalDependencies,
   ...manifest.peerDependencies,
 });
-function isExternal(id) {
-  return packages.some((name) => id === name || id.startsWith(`${name}/`));
-}
+const external = new RegExp(`^(?:${packages.join("|")})(?:/|$)`);
+// A plugin brings the decoder's exports into constants.
+const externalOfPrograms = new RegExp(`^(?!${decoder}$)${external.source.slice(1)}`);
 const forNodes = {
   name: "for-nodes",
-  resolveId(source) {
-    if (source === "./command-table.ts") return resolve("src/cli/node-command-table.ts");
-    // A node reads the trusted root from a file. The code that fetches the public one would double the program.
-    return source === "./public-root.ts" ? resolve("src/trust/no-public-root.ts") : null;
+  resolveId: {
+    filter: { id: /^\.\/(?:command-table|public-root)\.ts$/ },
+    handler(source) {
+      if (source === "./command-table.ts") return resolve("src/cli/node-command-table.ts");
+      // A node reads the trusted root from a file. The code that fetches the public one would double the program.
+      return resolve("src/trust/no-public-root.ts");
+    },
   },
 };
 // Threads that open files load this bundle. It lies beside the programs, and one folder above their chunks.
 const workerName = "inspect-worker.cjs";
 const workerPlace = {
   name: "worker-place",
-  renderChunk: (code, { fileName }) =>
-    code.replaceAll(
-      "IMGMATCH_WORKER",
-      JSON.stringify(`${fileName.includes("/") ? ".." : "."}/${workerName}`),
-    ),
+  renderChunk: {
+    filter: { code: "IMGMATCH_WORKER" },
+    handler: (code, { fileName }) =>
+      code.replaceAll(
+        "IMGMATCH_WORKER",
+        JSON.stringify(`${fileName.includes("/") ? ".." : "."}/${workerName}`),
+      ),
+  },
 };
 const options = {
   plugins: [
@@ -62,7 +68,7 @@ const options = {
   platform: "node",
   // imgmatch uses only the parser of Handlebars. The main file would bring compiler, runtime and source maps.
   resolve: { alias: { handlebars: "handlebars/dist/cjs/handlebars/compiler/base.js" } },
-  external: isExternal,
+  external,
   // A module that one bundle loads at once may be a later chunk of another.
   checks: { ineffectiveDynamicImport: false },
   transform: { define: { IMGMATCH_VERSION: JSON.stringify(version) }, target: "node20.19" },
@@ -114,7 +120,7 @@ async function write(
   const transform = { ...options.transform, define: { ...options.transform.define, ...define } };
   const forFormat =
     format === "cjs"
-      ? { plugins: [...plugins, decoderAsConstants], external: (id) => id !== decoder && isExternal(id) }
+      ? { plugins: [...plugins, decoderAsConstants], external: externalOfPrograms }
       : { plugins };
   const bundle = await rolldown({ ...options, transform, input, ...forFormat });
   const { output } = await bundle.write({
