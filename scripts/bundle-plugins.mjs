@@ -166,10 +166,10 @@ export const compressedLibraries = {
 };
 
 /** Each library of a group asks for the text, and so does the group. */
-const texts = [];
+const textOfGroup = [];
 function textOf(group) {
-  texts[group] ??= librariesText(rarelyAsked[group]);
-  return texts[group];
+  textOfGroup[group] ??= librariesText(rarelyAsked[group]);
+  return textOfGroup[group];
 }
 
 async function librariesProgram(group) {

@@ -75,7 +75,19 @@ const options = {
 };
 
 const bundledModules = new Set();
-const hot = await modulesOf({ bin: "src/cli/bin.ts", resolve: "src/node/resolve.ts" });
+const hot = new Set();
+/** Collects the modules that `imgmatch resolve` imports at once, without those of `import()`. */
+const hotModules = {
+  name: "hot-modules",
+  buildEnd() {
+    const visit = (id) => {
+      if (hot.has(id)) return;
+      hot.add(id);
+      for (const next of this.getModuleInfo(id)?.importedIds ?? []) visit(next);
+    };
+    for (const entry of ["src/cli/bin.ts", "src/node/resolve.ts"]) visit(resolve(entry));
+  },
+};
 await rm(folder, { recursive: true, force: true });
 // The library is another bundle: a chunk shared with the program's file would start the program.
 const program = await write({ cli: "src/cli/bin.ts" }, "cli", {
@@ -83,7 +95,7 @@ const program = await write({ cli: "src/cli/bin.ts" }, "cli", {
   ending: "cjs",
   entryFileNames: "cli-chunks/[name]-[hash].cjs",
   codeSplitting: { groups: [{ name: "cli", test: (id) => hot.has(id) }] },
-  plugins: [...options.plugins, asFunction],
+  plugins: [...options.plugins, hotModules, asFunction],
 });
 await write({ cli: "src/cli/start.ts" }, "cli", {
   format: "cjs",
@@ -136,24 +148,4 @@ async function write(
   await bundle.close();
   for (const { moduleIds = [] } of output) for (const id of moduleIds) bundledModules.add(id);
   return output[0].fileName;
-}
-
-/** Every module that these entries import at once, without those of `import()`. */
-async function modulesOf(input) {
-  const probe = await rolldown({ ...options, input });
-  const { output } = await probe.generate({ format: "esm" });
-  await probe.close();
-  const chunks = new Map(
-    output.filter(({ type }) => type === "chunk").map((chunk) => [chunk.fileName, chunk]),
-  );
-  const modules = new Set();
-  const visit = (name) => {
-    const chunk = chunks.get(name);
-    if (chunk === undefined) return;
-    chunks.delete(name);
-    for (const id of chunk.moduleIds) modules.add(id);
-    for (const next of chunk.imports) visit(next);
-  };
-  for (const chunk of [...chunks.values()]) if (chunk.isEntry) visit(chunk.fileName);
-  return modules;
 }
