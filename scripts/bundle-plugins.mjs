@@ -1,10 +1,17 @@
 // Plugins of the bundler. They make the programs smaller, and their start sooner. Each says by a filter which modules it wants: the bundler
 // calls a plugin without one for every module, which took more time than all else.
 import { readdir, readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import { compileFunction } from "node:vm";
 import { brotliCompressSync } from "node:zlib";
 import { rolldown } from "rolldown";
+import { modulesNoted } from "./bundle-cache.mjs";
+
+/** A filter for modules that a plugin makes: their names begin as Rollup wants it. */
+function made(name) {
+  return new RegExp(`^\0${name}`);
+}
 
 /**
  * Bundles Commander as modules: Node would parse functions around CommonJS twice. Its main file stays out, as it creates a program that
@@ -14,7 +21,7 @@ export const commanderAsModules = {
   name: "commander-as-modules",
   resolveId: { filter: { id: /^commander$/ }, handler: () => "\0commander" },
   load: {
-    filter: { id: /^\x00commander$/ },
+    filter: { id: made("commander$") },
     handler() {
       const folder = resolve("node_modules/commander/lib");
       return ["Command command", "CommanderError error"]
@@ -91,11 +98,10 @@ export const decoderAsConstants = {
     handler: (source, importer) => (importer === "\0decoder" ? { id: source, external: true } : "\0decoder"),
   },
   load: {
-    filter: { id: /^\x00decoder$/ },
-    async handler() {
-      const names = Object.keys(await import(decoder)).filter(
-        (name) => name !== "default" && name !== "module.exports",
-      );
+    filter: { id: made("decoder$") },
+    handler() {
+      // `import()` would read the whole library once more, for the names alone.
+      const names = Object.keys(createRequire(import.meta.url)(decoder)).sort();
       return `export const { ${names.join(", ")} } = require("${decoder}");`;
     },
   },
@@ -133,7 +139,7 @@ export const programsAsText = {
 export const fetchWithoutCache = {
   name: "fetch-without-cache",
   resolveId: { filter: { id: /^(?:cacache|iconv-lite)$/ }, handler: (source) => `\0without ${source}` },
-  load: { filter: { id: /^\x00without / }, handler: () => "module.exports = {};" },
+  load: { filter: { id: made("without ") }, handler: () => "module.exports = {};" },
 };
 
 /** Libraries that share classes are one group. */
@@ -150,11 +156,11 @@ const rarelyAsked = [
 export const compressedLibraries = {
   name: "compressed-libraries",
   resolveId: {
-    filter: { id: new RegExp(`^(?:\\x00libraries |(?:${rarelyAsked.flat().join("|")})$)`) },
+    filter: { id: new RegExp(`^(?:\0libraries |(?:${rarelyAsked.flat().join("|")})$)`) },
     handler: (source) => (source.startsWith("\0") ? source : `\0library ${source}`),
   },
   load: {
-    filter: { id: /^\x00librar(?:y|ies) / },
+    filter: { id: made("librar(?:y|ies) ") },
     async handler(id) {
       const [kind, name] = id.split(" ");
       if (kind === "\0libraries") return librariesProgram(Number(name));
@@ -198,6 +204,7 @@ async function librariesText(group) {
         resolveId: (source) => (source === input ? input : null),
         load: (id) => (id === input ? entry.join("\n") : null),
       },
+      modulesNoted,
     ],
   });
   const { output } = await bundle.generate({ format: "cjs", minify: true });

@@ -4,8 +4,16 @@
 // The programs are CommonJS, which Node starts about 5 of 65 ms sooner than a module.
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { rolldown } from "rolldown";
-import {
+import { bundledBefore, keepBundles, modulesNoted } from "./bundle-cache.mjs";
+import { packagesOf, thirdPartyLicenses } from "./third-party-licenses.mjs";
+
+const [folder = "dist", ...flags] = process.argv.slice(2);
+// Source maps name the folder: they are made anew.
+const cached = flags.length === 0;
+if (cached && bundledBefore(folder)) process.exit();
+// Loaded now: bundles of before need no bundler.
+const { rolldown } = await import("rolldown");
+const {
   asFunction,
   commanderAsModules,
   decoder,
@@ -17,10 +25,7 @@ import {
   pageAsText,
   programsAsText,
   tablesAsText,
-} from "./bundle-plugins.mjs";
-import { packagesOf, thirdPartyLicenses } from "./third-party-licenses.mjs";
-
-const [folder = "dist", ...flags] = process.argv.slice(2);
+} = await import("./bundle-plugins.mjs");
 const { version, ...manifest } = JSON.parse(await readFile("package.json", "utf8"));
 // Packages that users install stay outside of the bundle. All others are bundled into the chunk that needs them.
 const packages = Object.keys({
@@ -64,6 +69,7 @@ const options = {
     programsAsText,
     workerPlace,
     lettersEscaped,
+    modulesNoted,
   ],
   platform: "node",
   // imgmatch uses only the parser of Handlebars. The main file would bring compiler, runtime and source maps.
@@ -122,6 +128,7 @@ await write({ "inspect-worker": "src/inspect/workers/inspect-worker.ts" }, "insp
   codeSplitting: false,
 });
 await writeFile(`${folder}/THIRD-PARTY-LICENSES`, await thirdPartyLicenses(await packagesOf(bundledModules)));
+if (cached) keepBundles(folder);
 
 /** Answers with the file name of the first entry. */
 async function write(
