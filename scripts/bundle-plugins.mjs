@@ -1,9 +1,17 @@
-// Plugins of the bundler. They make the programs smaller, and their start sooner.
+// Plugins of the bundler. They make the programs smaller, and their start sooner. Each says by a filter which modules it wants: the bundler
+// calls a plugin without one for every module, which took more time than all else.
 import { readdir, readFile } from "node:fs/promises";
-import { basename, resolve } from "node:path";
+import { createRequire } from "node:module";
+import { resolve } from "node:path";
 import { compileFunction } from "node:vm";
 import { brotliCompressSync } from "node:zlib";
 import { rolldown } from "rolldown";
+import { modulesNoted } from "./bundle-cache.mjs";
+
+/** A filter for modules that a plugin makes: their names begin as Rollup wants it. */
+function made(name) {
+  return new RegExp(`^\0${name}`);
+}
 
 /**
  * Bundles Commander as modules: Node would parse functions around CommonJS twice. Its main file stays out, as it creates a program that
@@ -11,56 +19,63 @@ import { rolldown } from "rolldown";
  */
 export const commanderAsModules = {
   name: "commander-as-modules",
-  async resolveId(source) {
-    return source === "commander" ? "\0commander" : null;
+  resolveId: { filter: { id: /^commander$/ }, handler: () => "\0commander" },
+  load: {
+    filter: { id: made("commander$") },
+    handler() {
+      const folder = resolve("node_modules/commander/lib");
+      return ["Command command", "CommanderError error"]
+        .map((each) => each.split(" "))
+        .map(([name, file]) => `export { ${name} } from ${JSON.stringify(`${folder}/${file}.js`)};`)
+        .join("\n");
+    },
   },
-  async load(id) {
-    if (id !== "\0commander") return null;
-    const folder = resolve("node_modules/commander/lib");
-    return ["Command command", "CommanderError error"]
-      .map((each) => each.split(" "))
-      .map(([name, file]) => `export { ${name} } from ${JSON.stringify(`${folder}/${file}.js`)};`)
-      .join("\n");
-  },
-  transform(code, id) {
+  transform: {
     // One CommonJS file stays, so that the bundler's helpers for CommonJS come into the program's file.
-    if (!/commander.lib.(?!error\b)\w+\.js$/.test(id)) return null;
-    const modules = code
-      .replace("const childProcess = require('node:child_process');", "const childProcess = {};")
-      .replace(/^const (\{[^}]+\}) = require\('(\.\/\w+)(?:\.js)?'\);$/gm, "import $1 from '$2.js';")
-      .replace(/^exports\.(\w+) = \1;.*$/gm, "export { $1 };");
-    if (/require\(['"](?!node:(?:events|path|fs|process)['"])|^\s*(?:module\.)?exports\b/m.test(modules))
-      throw new Error(`${id} has another form than this plugin knows`);
-    return { code: modules, map: null };
+    filter: { id: /commander.lib.(?!error\b)\w+\.js$/ },
+    handler(code, id) {
+      const modules = code
+        .replace("const childProcess = require('node:child_process');", "const childProcess = {};")
+        .replace(/^const (\{[^}]+\}) = require\('(\.\/\w+)(?:\.js)?'\);$/gm, "import $1 from '$2.js';")
+        .replace(/^exports\.(\w+) = \1;.*$/gm, "export { $1 };");
+      if (/require\(['"](?!node:(?:events|path|fs|process)['"])|^\s*(?:module\.)?exports\b/m.test(modules))
+        throw new Error(`${id} has another form than this plugin knows`);
+      return { code: modules, map: null };
+    },
   },
 };
 
 /** Bundles tables as JSON text, which is parsed three times as fast as a program. The table's `about` stays out. */
 export const tablesAsText = {
   name: "tables-as-text",
-  async load(id) {
-    const text = await tableText(id);
-    return text && asModule(`/* @__PURE__ */ JSON.parse(${JSON.stringify(text)})`);
+  load: {
+    filter: { id: /\.json$/ },
+    async handler(id) {
+      const text = await tableText(id);
+      return text && asModule(`/* @__PURE__ */ JSON.parse(${JSON.stringify(text)})`);
+    },
   },
 };
 
 /** Compresses tables that few answers need, in the program of one file. */
 export const compressedTables = {
   name: "compressed-tables",
-  async load(id) {
-    const text = largeTables.includes(basename(id)) ? await tableText(id) : null;
-    const unpacked = text && `brotliDecompressSync(Buffer.from("${packed(text)}", "base64")).toString()`;
-    return text && asModule(`JSON.parse(${unpacked})`, 'import { brotliDecompressSync } from "node:zlib";');
+  load: {
+    filter: { id: /[\\/](?:gpu-pci|machine-types)\.json$/ },
+    async handler(id) {
+      const text = await tableText(id);
+      const unpacked = text && `brotliDecompressSync(Buffer.from("${packed(text)}", "base64")).toString()`;
+      return text && asModule(`JSON.parse(${unpacked})`, 'import { brotliDecompressSync } from "node:zlib";');
+    },
   },
 };
-const largeTables = ["gpu-pci.json", "machine-types.json"];
 
 function asModule(value, imports = "") {
   return { code: `${imports}\nexport default ${value};`, moduleType: "js" };
 }
 
 async function tableText(id) {
-  if (!id.endsWith(".json") || !id.startsWith(resolve("src"))) return null;
+  if (!id.startsWith(resolve("src"))) return null;
   const { about, ...table } = JSON.parse(await readFile(id, "utf8"));
   return JSON.stringify(table);
 }
@@ -78,41 +93,40 @@ export const decoder = "iced-x86";
  */
 export const decoderAsConstants = {
   name: "decoder-as-constants",
-  async resolveId(source, importer) {
-    if (source !== decoder) return null;
-    return importer === "\0decoder" ? { id: source, external: true } : "\0decoder";
+  resolveId: {
+    filter: { id: new RegExp(`^${decoder}$`) },
+    handler: (source, importer) => (importer === "\0decoder" ? { id: source, external: true } : "\0decoder"),
   },
-  async load(id) {
-    if (id !== "\0decoder") return null;
-    const names = Object.keys(await import(decoder)).filter(
-      (name) => name !== "default" && name !== "module.exports",
-    );
-    return `export const { ${names.join(", ")} } = require("${decoder}");`;
+  load: {
+    filter: { id: made("decoder$") },
+    handler() {
+      // `import()` would read the whole library once more, for the names alone.
+      const names = Object.keys(createRequire(import.meta.url)(decoder)).sort();
+      return `export const { ${names.join(", ")} } = require("${decoder}");`;
+    },
   },
 };
 
 /** Bundles the sh and awk of `imgmatch export sh` as texts. */
 export const programsAsText = {
   name: "programs-as-text",
-  async load(id) {
-    if (id !== resolve("src/node/sh/program-texts.ts")) return null;
-    const folder = resolve("src/node/sh/program");
-    const texts = (await readdir(folder))
-      .sort()
-      .map(async (name) => [name, await readFile(`${folder}/${name}`, "utf8")]);
-    return `export const programTexts = ${JSON.stringify(Object.fromEntries(await Promise.all(texts)))};`;
+  load: {
+    filter: { id: /[\\/]src[\\/]node[\\/]sh[\\/]program-texts\.ts$/ },
+    async handler() {
+      const folder = resolve("src/node/sh/program");
+      const texts = (await readdir(folder))
+        .sort()
+        .map(async (name) => [name, await readFile(`${folder}/${name}`, "utf8")]);
+      return `export const programTexts = ${JSON.stringify(Object.fromEntries(await Promise.all(texts)))};`;
+    },
   },
 };
 
 /** Leaves out the cache and the text encodings of sigstore's HTTP client, half a megabyte that sigstore never uses. */
 export const fetchWithoutCache = {
   name: "fetch-without-cache",
-  async resolveId(source) {
-    return source === "cacache" || source === "iconv-lite" ? `\0without ${source}` : null;
-  },
-  async load(id) {
-    return id.startsWith("\0without ") ? "module.exports = {};" : null;
-  },
+  resolveId: { filter: { id: /^(?:cacache|iconv-lite)$/ }, handler: (source) => `\0without ${source}` },
+  load: { filter: { id: made("without ") }, handler: () => "module.exports = {};" },
 };
 
 /** Libraries that share classes are one group. */
@@ -128,26 +142,34 @@ const rarelyAsked = [
  */
 export const compressedLibraries = {
   name: "compressed-libraries",
-  async resolveId(source) {
-    if (source.startsWith("\0libraries ")) return source;
-    return rarelyAsked.some((group) => group.includes(source)) ? `\0library ${source}` : null;
+  resolveId: {
+    filter: { id: new RegExp(`^(?:\0libraries |(?:${rarelyAsked.flat().join("|")})$)`) },
+    handler: (source) => (source.startsWith("\0") ? source : `\0library ${source}`),
   },
-  async load(id) {
-    const [kind, name] = id.split(" ");
-    if (kind === "\0libraries") return librariesProgram(rarelyAsked[Number(name)]);
-    if (kind !== "\0library") return null;
-    const group = rarelyAsked.findIndex((each) => each.includes(name));
-    const text = await librariesText(rarelyAsked[group]);
-    const names = Object.keys(programOf(text)[name]).filter((each) => each !== "default");
-    return `import { libraries } from "\0libraries ${group}";\nexport const { ${names.join(", ")} } = libraries[${JSON.stringify(name)}];`;
+  load: {
+    filter: { id: made("librar(?:y|ies) ") },
+    async handler(id) {
+      const [kind, name] = id.split(" ");
+      if (kind === "\0libraries") return librariesProgram(Number(name));
+      const group = rarelyAsked.findIndex((each) => each.includes(name));
+      const names = Object.keys(programOf(await textOf(group))[name]).filter((each) => each !== "default");
+      return `import { libraries } from "\0libraries ${group}";\nexport const { ${names.join(", ")} } = libraries[${JSON.stringify(name)}];`;
+    },
   },
 };
+
+/** Each library of a group asks for the text, and so does the group. */
+const textOfGroup = [];
+function textOf(group) {
+  textOfGroup[group] ??= librariesText(rarelyAsked[group]);
+  return textOfGroup[group];
+}
 
 async function librariesProgram(group) {
   return `import { compileFunction } from "node:vm";
 import { brotliDecompressSync } from "node:zlib";
 const programOf = ${programOf};
-export const libraries = programOf(brotliDecompressSync(Buffer.from("${packed(await librariesText(group))}", "base64")).toString());`;
+export const libraries = programOf(brotliDecompressSync(Buffer.from("${packed(await textOf(group))}", "base64")).toString());`;
 }
 
 function programOf(text) {
@@ -169,6 +191,7 @@ async function librariesText(group) {
         resolveId: (source) => (source === input ? input : null),
         load: (id) => (id === input ? entry.join("\n") : null),
       },
+      modulesNoted,
     ],
   });
   const { output } = await bundle.generate({ format: "cjs", minify: true });

@@ -3,8 +3,17 @@
 // imgmatch.cjs is one file with all commands of a node. It can be copied alone.
 // The programs are CommonJS, which Node starts about 5 of 65 ms sooner than a module.
 import { readFile, rm, writeFile } from "node:fs/promises";
-import { rolldown } from "rolldown";
-import {
+import { resolve } from "node:path";
+import { bundledBefore, keepBundles, modulesNoted } from "./bundle-cache.mjs";
+import { packagesOf, thirdPartyLicenses } from "./third-party-licenses.mjs";
+
+const [folder = "dist", ...flags] = process.argv.slice(2);
+// Source maps name the folder: they are made anew.
+const cached = flags.length === 0;
+if (cached && bundledBefore(folder)) process.exit();
+// Loaded now: bundles of before need no bundler.
+const { rolldown } = await import("rolldown");
+const {
   asFunction,
   commanderAsModules,
   decoder,
@@ -15,11 +24,8 @@ import {
   lettersEscaped,
   programsAsText,
   tablesAsText,
-} from "./bundle-plugins.mjs";
-import { bundlePage } from "./page.mjs";
-import { packagesOf, thirdPartyLicenses } from "./third-party-licenses.mjs";
-
-const [folder = "dist", ...flags] = process.argv.slice(2);
+} = await import("./bundle-plugins.mjs");
+const { bundlePage } = await import("./page.mjs");
 const { version, ...manifest } = JSON.parse(await readFile("package.json", "utf8"));
 // Packages that users install stay outside of the bundle. All others are bundled into the chunk that needs them.
 const packages = Object.keys({
@@ -27,27 +33,38 @@ const packages = Object.keys({
   ...manifest.optionalDependencies,
   ...manifest.peerDependencies,
 });
-function isExternal(id) {
-  return packages.some((name) => id === name || id.startsWith(`${name}/`));
-}
+const external = new RegExp(`^(?:${packages.join("|")})(?:/|$)`);
+// A plugin brings the decoder's exports into constants.
+const externalOfPrograms = new RegExp(`^(?!${decoder}$)${external.source.slice(1)}`);
 // src/cover/page/assets.ts takes the texts of the page.
 const page = await bundlePage();
 // Threads that open files load this bundle. It lies beside the programs, and one folder above their chunks.
 const workerName = "inspect-worker.cjs";
 const workerPlace = {
   name: "worker-place",
-  renderChunk: (code, { fileName }) =>
-    code.replaceAll(
-      "IMGMATCH_WORKER",
-      JSON.stringify(`${fileName.includes("/") ? ".." : "."}/${workerName}`),
-    ),
+  renderChunk: {
+    filter: { code: "IMGMATCH_WORKER" },
+    handler: (code, { fileName }) =>
+      code.replaceAll(
+        "IMGMATCH_WORKER",
+        JSON.stringify(`${fileName.includes("/") ? ".." : "."}/${workerName}`),
+      ),
+  },
 };
 const options = {
-  plugins: [commanderAsModules, fetchWithoutCache, tablesAsText, programsAsText, workerPlace, lettersEscaped],
+  plugins: [
+    commanderAsModules,
+    fetchWithoutCache,
+    tablesAsText,
+    programsAsText,
+    workerPlace,
+    lettersEscaped,
+    modulesNoted,
+  ],
   platform: "node",
   // imgmatch uses only the parser of Handlebars. The main file would bring compiler, runtime and source maps.
   resolve: { alias: { handlebars: "handlebars/dist/cjs/handlebars/compiler/base.js" } },
-  external: isExternal,
+  external,
   // A module that one bundle loads at once may be a later chunk of another.
   checks: { ineffectiveDynamicImport: false },
   transform: {
@@ -61,7 +78,19 @@ const options = {
 };
 
 const bundledModules = new Set();
-const hot = await modulesOf({ bin: "src/cli/bin.ts", resolve: "src/node/resolve.ts" });
+const hot = new Set();
+/** Collects the modules that `imgmatch resolve` imports at once, without those of `import()`. */
+const hotModules = {
+  name: "hot-modules",
+  buildEnd() {
+    const visit = (id) => {
+      if (hot.has(id)) return;
+      hot.add(id);
+      for (const next of this.getModuleInfo(id)?.importedIds ?? []) visit(next);
+    };
+    for (const entry of ["src/cli/bin.ts", "src/node/resolve.ts"]) visit(resolve(entry));
+  },
+};
 await rm(folder, { recursive: true, force: true });
 // The library is another bundle: a chunk shared with the program's file would start the program.
 const program = await write({ cli: "src/cli/bin.ts" }, "cli", {
@@ -69,7 +98,7 @@ const program = await write({ cli: "src/cli/bin.ts" }, "cli", {
   ending: "cjs",
   entryFileNames: "cli-chunks/[name]-[hash].cjs",
   codeSplitting: { groups: [{ name: "cli", test: (id) => hot.has(id) }] },
-  plugins: [...options.plugins, asFunction],
+  plugins: [...options.plugins, hotModules, asFunction],
 });
 await write({ cli: "src/cli/start.ts" }, "cli", {
   format: "cjs",
@@ -96,6 +125,7 @@ await write({ "inspect-worker": "src/inspect/workers/inspect-worker.ts" }, "insp
   codeSplitting: false,
 });
 await writeFile(`${folder}/THIRD-PARTY-LICENSES`, await thirdPartyLicenses(await packagesOf(bundledModules)));
+if (cached) keepBundles(folder);
 
 /** Answers with the file name of the first entry. */
 async function write(
@@ -106,7 +136,7 @@ async function write(
   const transform = { ...options.transform, define: { ...options.transform.define, ...define } };
   const forFormat =
     format === "cjs"
-      ? { plugins: [...plugins, decoderAsConstants], external: (id) => id !== decoder && isExternal(id) }
+      ? { plugins: [...plugins, decoderAsConstants], external: externalOfPrograms }
       : { plugins };
   const bundle = await rolldown({ ...options, transform, input, ...forFormat });
   const { output } = await bundle.write({
@@ -122,24 +152,4 @@ async function write(
   await bundle.close();
   for (const { moduleIds = [] } of output) for (const id of moduleIds) bundledModules.add(id);
   return output[0].fileName;
-}
-
-/** Every module that these entries import at once, without those of `import()`. */
-async function modulesOf(input) {
-  const probe = await rolldown({ ...options, input });
-  const { output } = await probe.generate({ format: "esm" });
-  await probe.close();
-  const chunks = new Map(
-    output.filter(({ type }) => type === "chunk").map((chunk) => [chunk.fileName, chunk]),
-  );
-  const modules = new Set();
-  const visit = (name) => {
-    const chunk = chunks.get(name);
-    if (chunk === undefined) return;
-    chunks.delete(name);
-    for (const id of chunk.moduleIds) modules.add(id);
-    for (const next of chunk.imports) visit(next);
-  };
-  for (const chunk of [...chunks.values()]) if (chunk.isEntry) visit(chunk.fileName);
-  return modules;
 }

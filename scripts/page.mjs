@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
+import { modulesNoted } from "./bundle-cache.mjs";
 import { lettersEscaped } from "./bundle-plugins.mjs";
 
 const folder = new URL("../src/cover/page/browser/", import.meta.url);
@@ -15,7 +16,7 @@ export async function bundlePage() {
     platform: "browser",
     // Shared rules import modules of Node; the check below fails if the page itself needs one.
     external: /^node:/,
-    plugins: [lettersEscaped, markupEscaped],
+    plugins: [lettersEscaped, markupEscaped, modulesNoted],
     // Modules of which the page uses nothing stay out.
     treeshake: { moduleSideEffects: false },
     transform: { target: "es2022" },

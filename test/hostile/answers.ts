@@ -16,6 +16,7 @@ import { annotations, indexFormat } from "../../src/lock/fleet-index.ts";
 import { runInProcess } from "../support/run-cli.ts";
 import type { Attack } from "./attacks.ts";
 import { mutateJson, mutateText, pick, type Random, smuggle } from "./mutate.ts";
+import type { PrintingName } from "./names.ts";
 
 const path = (name: string) => resolvePath(name);
 const hosts = path("test/fixtures/hosts");
@@ -200,7 +201,7 @@ export const answers = {
     const host = pick(random, factsFiles);
     return from.then((port) => answer(command, [`127.0.0.1:${port}/team/app:1`, "--host", host]));
   },
-} as const satisfies Record<string, Attack>;
+} as const satisfies Record<PrintingName, Attack>;
 
 interface LockText {
   readonly images: Readonly<Record<string, Readonly<Record<string, unknown>> & { readonly axes: object }>>;

@@ -11,8 +11,8 @@ import { readHost } from "../support/read-hosts.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
 import { explainResolution } from "../../src/resolve/explain.ts";
 import { fixtureHostIo } from "../support/fixture-host-io.ts";
-import { inspectAttacks } from "./inspect-attacks.ts";
 import { mutateJson, mutateText, pick, type Random } from "./mutate.ts";
+import type { ReadingName } from "./names.ts";
 import { nodeTexts } from "./nodes.ts";
 
 const path = (name: string) => resolvePath(name);
@@ -71,10 +71,7 @@ export const attacks = {
     expectLossless(host);
     expectPrintable(explainResolution(pick(random, locks), host));
   },
-  ...inspectAttacks,
-} as const satisfies Record<string, Attack>;
-
-export type AttackName = keyof typeof attacks;
+} as const satisfies Record<ReadingName, Attack>;
 
 /** The machine is read, its facts are facts, and none of them moves a terminal's cursor. */
 async function probed(io: HostIo): Promise<void> {

@@ -20,7 +20,9 @@ import { inspectLines } from "../../src/cli/inspect-lines.ts";
 import { makeBundle, makeCodeObject, makeCompressed, makeProgram } from "../inspect/support/make-amd.ts";
 import { makeConcatenated, makeContainer, makeEntry } from "../inspect/support/make-fatbin.ts";
 import { gpuFile, layoutFiles, makeImage, makeTar, savedFiles } from "../inspect/support/make-image.ts";
+import type { Attack } from "./attacks.ts";
 import { mutateBytes, pick, type Random } from "./mutate.ts";
+import type { OpeningName } from "./names.ts";
 
 const programs = ["/bin/ls", "/bin/cat", "/bin/true"]
   .filter((path) => existsSync(path))
@@ -158,4 +160,4 @@ export const inspectAttacks = {
     const options = { platform: "linux/amd64", cache: noCache };
     inspectionOf(await openFromArchive(stream(bytes), "x.tar", "archive", options));
   },
-} as const;
+} as const satisfies Record<OpeningName, Attack>;

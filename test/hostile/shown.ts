@@ -40,11 +40,11 @@ export function file(name: string, text: string): string {
 export function expectSafe({ out, err }: Shown): void {
   expect(out + err).not.toBe("");
   for (const stream of [out, err]) {
-    for (const line of stream.split("\n")) {
-      expect(isPrintable(line.replaceAll("\t", "")), JSON.stringify(line)).toBe(true);
-      expect(line.startsWith(forged), `a line of its own: ${stream}`).toBe(false);
-    }
-    expect(stream).not.toContain("This is a bug");
+    const lines = stream.split("\n");
+    // One assertion for all lines: thousands of texts pass here.
+    expect(lines.filter((line) => !isPrintable(line.replaceAll("\t", "")))).toEqual([]);
+    if (lines.some((line) => line.startsWith(forged))) expect.fail(`a line of its own: ${stream}`);
+    if (stream.includes("This is a bug")) expect.fail(stream);
   }
 }
 

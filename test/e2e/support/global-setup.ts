@@ -1,5 +1,8 @@
 /** One engine and one registry for all end-to-end files. */
 
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { whyNoClient } from "./buildkitd.ts";
 import { whyNoBusybox } from "./busybox.ts";
@@ -15,6 +18,8 @@ export type Stack =
       readonly engineEnv: Readonly<Record<string, string>>;
       /** Host with port of a registry that everybody may write to. */
       readonly registry: string;
+      /** A folder of what one file has made and the next may take, as long as the registry is there. */
+      readonly made: string;
     }
   | { readonly available: false; readonly reason: string };
 export type RunningStack = Extract<Stack, { readonly available: true }>;
@@ -46,10 +51,12 @@ export default async function setup(project: TestProject): Promise<(() => Promis
       `no engine: ${doesNotWork("docker", error instanceof Error ? error.message : String(error))}`,
     );
   }
-  project.provide("stack", { available: true, engineEnv: engine.env, registry: registry.host });
+  const made = mkdtempSync(join(tmpdir(), "imgmatch-made-"));
+  project.provide("stack", { available: true, engineEnv: engine.env, registry: registry.host, made });
   return async () => {
     await engine.stop();
     await registry.stop();
+    rmSync(made, { recursive: true, force: true });
   };
 }
 

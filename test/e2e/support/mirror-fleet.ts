@@ -1,6 +1,15 @@
 /** A fleet of three CPU levels in a real registry, and what a node's mirror before it needs: facts of nodes, a proxy that fails. */
 
-import { copyFileSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
@@ -43,7 +52,7 @@ export async function startMirrorFleet(stack: RunningStack): Promise<MirrorFleet
   const folder = mkdtempSync(join(tmpdir(), "imgmatch-mirror-"));
   const proxy = await startFaultProxy(stack.registry);
   const project = createProject({ registry: `${stack.registry}/mirror`, name: "app", env });
-  await publish(project);
+  await publishOnce(project, join(stack.made, "mirror"));
   writeHosts(folder, project);
   const repository = `${proxy.host}/mirror/app`;
 
@@ -105,6 +114,14 @@ export function loginTo(host: string): string {
 export function digestsOf(project: Project): ReadonlyMap<string, string> {
   const images = Object.entries(project.lock().images);
   return new Map(images.map(([cell, { digest }]) => [cell.replace("none_", ""), digest ?? ""]));
+}
+
+/** Builds and publishes for the first file that asks; the others get a copy of the project. None of them writes to its repository. */
+async function publishOnce(project: Project, made: string): Promise<void> {
+  if (existsSync(made)) return cpSync(made, project.folder, { recursive: true });
+  await publish(project);
+  cpSync(project.folder, `${made}.part`, { recursive: true });
+  renameSync(`${made}.part`, made);
 }
 
 /** Each image says what it was built for when it is run. */
