@@ -79,7 +79,7 @@ export function stateChecks(states: readonly BrokenState[] = brokenStates): Stat
     const holds = when.map((condition) => {
       const test = readingOf(condition)?.test(condition.is) ?? "";
       if (condition.of !== "every gpu") return test;
-      const counter = `every[${gpu.length}]`;
+      const counter = `allin[${gpu.length}]`;
       gpu.push(`if (${test}) ${counter}++`);
       return `${counter} == V`;
     });

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
 import { brokenStates, type Condition } from "../../../src/facts/broken-states.ts";
+import { amdGpuSchema, gpuSchema } from "../../../src/facts/gpu-schema.ts";
 import { matrixJsonSchema } from "../../../src/fleet/matrix/json-schema.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
 import { viewOf } from "../../../src/fleet/template/view.ts";
@@ -53,10 +54,18 @@ function withLines(
   return lines.join("\n");
 }
 
-/** The line that says which facts tell a broken state. */
+/** The rows of GPUs, of the schema of each vendor, and the line that says which facts tell a broken state. */
 function withFacts(page: string): string {
   const words = brokenStates.map(({ when }) => when.map(conditionInWords).join(" and "));
-  return withLines(page, "- A missing key", [
+  const rows = (vendor: string, schema: object) => {
+    const lines: readonly (readonly [string, { readonly docs?: string }])[] = Object.entries(schema);
+    return lines.flatMap(([name, { docs }]) => {
+      const start = `| \`${vendor}.gpus[].${name}\` |`;
+      return docs === undefined ? [] : [[start, `${start} ${docs} |`] as const];
+    });
+  };
+  const withNvidia = withLines(page, "| `nvidia.gpus[]` |", rows("nvidia", gpuSchema));
+  return withLines(withLines(withNvidia, "| `amd.gpus[]` |", rows("amd", amdGpuSchema)), "- A missing key", [
     [
       "- Facts that tell a broken state (",
       `- Facts that tell a broken state (${words.join("; ")}) add the problem to \`problems\`, if a file does not name it.`,

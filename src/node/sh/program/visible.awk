@@ -61,7 +61,7 @@ function migfact(i) { return i in divided && i in told_ && !instances[i] ? "empt
 function uvmfact() { return inside && control && scale == "linux" && !("/dev/nvidia-uvm" in has) && cudagiven() ? "false" : "" }
 # States in which the driver answers and CUDA fails: those of facts/broken-states.ts, which state-checks.ts writes here, and those that readers
 # such as host/nvidia/container-toolkit.ts find.
-function states(  i, j, every) {
+function states(  i, j, allin) {
   for (j = 0; j < V; j++) {
     i = seenby[j]
     @gpustates@
