@@ -1,114 +1,220 @@
-/** States in which the driver answers and CUDA fails before the first kernel, with the facts that show each state. */
+/** States in which the driver answers and CUDA fails before the first kernel: a row for each, with the facts that show the state. */
 
-import type { FabricState, GpuFacts, HostFacts, HostProblem, NvidiaFacts, RecoveryAction } from "./facts.ts";
+import { groupBy } from "../io/collections.ts";
+import { fieldsOf } from "../io/json.ts";
+import {
+  type GpuFacts,
+  type HostFacts,
+  type HostProblem,
+  type NvidiaFacts,
+  type RecoveryAction,
+  recoveryActions,
+} from "./facts.ts";
 import { gpuLabel } from "./host-problems.ts";
 
-interface State {
+/** The value of a fact in a row. A list is told by being empty. */
+type Told<Value> = Value extends readonly unknown[]
+  ? "empty"
+  : Value extends string | boolean
+    ? Value
+    : never;
+
+type ConditionOn<Of, Facts> = {
+  readonly [Fact in keyof Facts & string]-?: {
+    readonly of: Of;
+    readonly fact: Fact;
+    readonly is: readonly Told<Facts[Fact]>[];
+  };
+}[keyof Facts & string];
+
+/** `gpu` finds the visible GPUs that are in the state; `driver` and `every gpu` say whether the host may be. */
+export type Condition = ConditionOn<"gpu" | "every gpu", GpuFacts> | ConditionOn<"driver", NvidiaFacts>;
+
+/**
+ * In texts stand `{gpus}` for labels, `{indexes}` for what `nvidia-smi -i` takes, `{values}` for those of the first fact of a GPU, `{words}`
+ * for the same as words, `{driver}` for the version between commas.
+ */
+export interface BrokenState {
   readonly code: HostProblem["code"];
-  /** The visible GPUs that are in the state. */
-  readonly find: (nvidia: NvidiaFacts) => readonly GpuFacts[];
-  readonly message: (labels: string, found: readonly GpuFacts[]) => string;
-  /** `indexes` are for `nvidia-smi -i`. */
-  readonly fix: (indexes: string, nvidia: NvidiaFacts) => string;
+  /** All must hold. */
+  readonly when: readonly Condition[];
+  readonly message: string;
+  /** One for each value of the first fact of a GPU, where the cure depends on the value: each value is a problem of its own. */
+  readonly fix: string | Readonly<Record<string, string>>;
+  /** For a script, which has no room: `{gpu}` is the index of one GPU, `{value}` what the driver says. Absent where a script cannot ask. */
+  readonly brief?: string;
+  /** For docs/compatibility.md: the state, the place of the fact, the answer of CUDA, and the cure. */
+  readonly docs: readonly [state: string, where: string, says: string, cure: string];
 }
 
-const each =
-  (holds: (gpu: GpuFacts) => boolean): State["find"] =>
-  ({ gpus }) =>
-    gpus.filter(holds);
-
-/** CUDA waits for the registration with the fabric, and fails with 802 where none comes (NVIDIA, Fabric Manager User Guide). */
-const isUp = {
-  none: true,
-  completed: true,
-  "not-started": false,
-  "in-progress": false,
-  failed: false,
-} as const satisfies Record<FabricState, boolean>;
+type Action = Exclude<RecoveryAction, "none">;
 
 /** What to do for each action (NVIDIA, nvidia-smi, "GPU Recovery Action"). No new work belongs on a GPU that waits for one. */
-const recoveries: Readonly<Record<Exclude<RecoveryAction, "none">, (indexes: string) => string>> = {
-  reset: (indexes) => `end the programs on the GPU and reset it: nvidia-smi -i ${indexes} --gpu-reset`,
-  reboot: () => "reboot this machine",
-  "drain-p2p": () =>
+const recoveries: Readonly<Record<Action, string>> = {
+  reset: "end the programs on the GPU and reset it: nvidia-smi -i {indexes} --gpu-reset",
+  reboot: "reboot this machine",
+  "drain-p2p":
     "end the programs that exchange data between GPUs, turn persistence mode off, and see what nvidia-smi -q then names as GPU Recovery Action",
-  "drain-and-reset": (indexes) =>
-    `let the programs on the GPU end, and reset it: nvidia-smi -i ${indexes} --gpu-reset`,
-  other: () => "do what nvidia-smi -q names as GPU Recovery Action",
+  "drain-and-reset": "let the programs on the GPU end, and reset it: nvidia-smi -i {indexes} --gpu-reset",
+  other: "do what nvidia-smi -q names as GPU Recovery Action",
 };
 
-export const brokenStates: readonly State[] = [
+export const brokenStates: readonly BrokenState[] = [
   {
+    // CUDA waits for the registration with the fabric, and fails with 802 where none comes (NVIDIA, Fabric Manager User Guide).
     code: "HOST_FABRIC_NOT_READY",
-    find: each(({ fabric = "none" }) => !isUp[fabric]),
-    message: (labels, found) =>
-      `the NVSwitch fabric is not up (${[...new Set(found.map(({ fabric }) => fabric?.replace("-", " ")))].join(", ")}) for GPU ${labels}: CUDA fails with 802, system not yet initialized`,
+    when: [{ of: "gpu", fact: "fabric", is: ["not-started", "in-progress", "failed"] }],
+    message:
+      "the NVSwitch fabric is not up ({words}) for GPU {gpus}: CUDA fails with 802, system not yet initialized",
     // The fabric manager refuses a driver of another version (NVIDIA, Fabric Manager User Guide).
-    fix: (_, { driver }) =>
-      `install nvidia-fabricmanager of the driver's version${driver === null ? "" : `, ${driver},`} and start it: systemctl enable --now nvidia-fabricmanager (for GB200 racks on the switch trays); /var/log/fabricmanager.log says why it fails`,
+    fix: "install nvidia-fabricmanager of the driver's version{driver} and start it: systemctl enable --now nvidia-fabricmanager (for GB200 racks on the switch trays); /var/log/fabricmanager.log says why it fails",
+    brief: "GPU {gpu} waits for the NVSwitch fabric: start nvidia-fabricmanager of the version of the driver",
+    docs: [
+      "the NVSwitch fabric is not up",
+      "NVML, nvidia-smi, from Hopper on; an A100's fabric is told by nothing",
+      "802, not yet initialized",
+      "start `nvidia-fabricmanager` of the driver's version",
+    ],
   },
   {
     code: "HOST_MIG_EMPTY",
-    find: each(({ mig }) => mig?.length === 0),
-    message: (labels) => `MIG mode is on and no instance is there on GPU ${labels}: CUDA finds no device`,
-    fix: (indexes) =>
-      `make instances: nvidia-smi mig -i ${indexes} -cgi PROFILE -C (nvidia-smi mig -lgip lists the profiles), or turn MIG off: nvidia-smi -i ${indexes} -mig 0`,
+    when: [{ of: "gpu", fact: "mig", is: ["empty"] }],
+    message: "MIG mode is on and no instance is there on GPU {gpus}: CUDA finds no device",
+    fix: "make instances: nvidia-smi mig -i {indexes} -cgi PROFILE -C (nvidia-smi mig -lgip lists the profiles), or turn MIG off: nvidia-smi -i {indexes} -mig 0",
+    brief:
+      "GPU {gpu} is in MIG mode without an instance: nvidia-smi mig -cgi PROFILE -C makes one, nvidia-smi -mig 0 ends the mode",
+    docs: [
+      "MIG mode is on without an instance",
+      'NVML, nvidia-smi; node labels tell it no better than "unknown" (`MIG-INVALID`)',
+      "100, no device",
+      "`nvidia-smi mig -cgi PROFILE -C`, or `nvidia-smi -mig 0`",
+    ],
   },
   {
     code: "HOST_NO_UVM",
-    find: ({ uvm, gpus }) => (uvm === false ? gpus : []),
-    message: () => "this container has a GPU and no /dev/nvidia-uvm: CUDA fails with 999, unknown error",
-    fix: () =>
-      "make the node on the host: nvidia-modprobe -u -c=0; then start the container anew with it: --device /dev/nvidia-uvm, or an entry for it in the container's configuration (LXC)",
+    when: [{ of: "driver", fact: "uvm", is: [false] }],
+    message: "this container has a GPU and no /dev/nvidia-uvm: CUDA fails with 999, unknown error",
+    fix: "make the node on the host: nvidia-modprobe -u -c=0; then start the container anew with it: --device /dev/nvidia-uvm, or an entry for it in the container's configuration (LXC)",
+    brief:
+      "no /dev/nvidia-uvm in this container: make it on the host (nvidia-modprobe -u -c=0), and start the container with it",
+    docs: [
+      "a container was given CUDA without `/dev/nvidia-uvm`",
+      "device nodes; only with the capability `compute` or `all` in `NVIDIA_DRIVER_CAPABILITIES`, or where neither this variable nor `NVIDIA_VISIBLE_DEVICES` is set. A rootless container finds no node where nothing on the host has made one",
+      "999, unknown error",
+      "`nvidia-modprobe -u -c=0` on the host; `--device /dev/nvidia-uvm`",
+    ],
   },
   {
     // Programs leave out such a GPU where another takes work (CUDA C++ Programming Guide, "Compute Modes").
     code: "HOST_GPU_NOT_READY",
-    find: ({ gpus }) => (gpus.every(({ computeMode }) => computeMode === "prohibited") ? gpus : []),
-    message: (labels) =>
-      `the compute mode of GPU ${labels} is Prohibited: CUDA fails with 46, device unavailable`,
-    fix: (indexes) => `allow programs: nvidia-smi -i ${indexes} -c DEFAULT`,
+    when: [{ of: "every gpu", fact: "computeMode", is: ["prohibited"] }],
+    message: "the compute mode of GPU {gpus} is Prohibited: CUDA fails with 46, device unavailable",
+    fix: "allow programs: nvidia-smi -i {indexes} -c DEFAULT",
+    brief: "all are Prohibited: nvidia-smi -c DEFAULT",
+    docs: [
+      "the compute mode of every GPU is Prohibited",
+      "NVML, nvidia-smi; a GPU beside one that takes programs is no fault, nor is the mode Exclusive",
+      "46, device unavailable",
+      "`nvidia-smi -c DEFAULT`",
+    ],
   },
-  ...Object.entries(recoveries).map(
-    ([action, fix]): State => ({
-      code: "HOST_GPU_NOT_READY",
-      find: each(({ recovery }) => recovery === action),
-      message: (labels) =>
-        `after a fault the driver asks for the recovery action "${action}" on GPU ${labels}`,
-      fix,
-    }),
-  ),
+  {
+    code: "HOST_GPU_NOT_READY",
+    when: [
+      {
+        of: "gpu",
+        fact: "recovery",
+        is: recoveryActions.filter((action): action is Action => action !== "none"),
+      },
+    ],
+    message: 'after a fault the driver asks for the recovery action "{values}" on GPU {gpus}',
+    fix: recoveries,
+    brief: "GPU {gpu}: recovery action {value}",
+    docs: [
+      "after a fault the driver asks for a recovery action",
+      "NVML from R565 on, nvidia-smi from R590 on",
+      "errors until then",
+      "the action: reset the GPU (`nvidia-smi --gpu-reset`), or reboot",
+    ],
+  },
   {
     // DCGM fails such a GPU, and takes it out of service (NVIDIA/DCGM: DcgmHealthWatch.cpp, DCGM_FR_ROW_REMAP_FAILURE).
     code: "HOST_GPU_NOT_READY",
-    find: each(({ remapFailed }) => remapFailed === true),
-    message: (labels) => `a memory row of GPU ${labels} is broken and could not be remapped`,
-    fix: () =>
-      "take the GPU out of service and have it replaced; the others serve where it is hidden (--gpus)",
+    when: [{ of: "gpu", fact: "remapFailed", is: [true] }],
+    message: "a memory row of GPU {gpus} is broken and could not be remapped",
+    fix: "take the GPU out of service and have it replaced; the others serve where it is hidden (--gpus)",
+    brief: "GPU {gpu}: broken memory, replace it",
+    docs: [
+      "a memory row could not be remapped",
+      "NVML, nvidia-smi from R590 on; not for a GPU with MIG instances",
+      "errors where programs use the row",
+      "have the GPU replaced; hide it until then (`--gpus`, `CUDA_VISIBLE_DEVICES`)",
+    ],
   },
   {
-    // NVML_CC_ACCEPTING_CLIENT_REQUESTS_FALSE (nvml.h).
+    // NVML_CC_ACCEPTING_CLIENT_REQUESTS_FALSE (nvml.h). No nvidia-smi query has it.
     code: "HOST_GPU_NOT_READY",
-    find: ({ ready, gpus }) => (ready === false ? gpus : []),
-    message: () =>
+    when: [{ of: "driver", fact: "ready", is: [false] }],
+    message:
       "confidential computing is on, and the GPUs take no work yet: CUDA fails with 802, system not yet initialized",
-    fix: () => "attest the GPUs, then set them ready: nvidia-smi conf-compute -srs 1",
+    fix: "attest the GPUs, then set them ready: nvidia-smi conf-compute -srs 1",
+    docs: [
+      "confidential computing is on, and the GPUs are not ready",
+      "NVML alone",
+      "802, not yet initialized",
+      "attest the GPUs, then `nvidia-smi conf-compute -srs 1`",
+    ],
   },
 ];
 
-function stateProblems(nvidia: NvidiaFacts, states: readonly State[]): readonly HostProblem[] {
-  return states.flatMap(({ code, find, message, fix }) => {
-    const found = find(nvidia);
-    if (found.length === 0) return [];
-    const indexes = found.map(({ index }) => index).join(",");
-    return [{ code, message: message(found.map(gpuLabel).join(", "), found), fix: fix(indexes, nvidia) }];
+function toldOf(facts: GpuFacts | NvidiaFacts, fact: string): unknown {
+  const value = fieldsOf(facts)[fact];
+  return Array.isArray(value) && value.length === 0 ? "empty" : value;
+}
+
+function holds({ fact, is }: Condition, facts: GpuFacts | NvidiaFacts): boolean {
+  const wanted: readonly unknown[] = is;
+  return wanted.includes(toldOf(facts, fact));
+}
+
+/** The problems of one row. */
+function problemsOf({ code, when, message, fix }: BrokenState, nvidia: NvidiaFacts): readonly HostProblem[] {
+  const { gpus, driver } = nvidia;
+  const own = when.filter(({ of }) => of === "gpu");
+  const isPossible = when.every(
+    (condition) =>
+      condition.of === "gpu" ||
+      (condition.of === "driver" ? holds(condition, nvidia) : gpus.every((gpu) => holds(condition, gpu))),
+  );
+  const found = isPossible ? gpus.filter((gpu) => own.every((condition) => holds(condition, gpu))) : [];
+  if (found.length === 0) return [];
+  const valueIn = (gpu: GpuFacts) => String(toldOf(gpu, own[0]?.fact ?? ""));
+  const write = (text: string, group: readonly GpuFacts[]) => {
+    const values = [...new Set(group.map(valueIn))].join(", ");
+    const parts: Readonly<Record<string, string>> = {
+      gpus: group.map(gpuLabel).join(", "),
+      indexes: group.map(({ index }) => index).join(","),
+      values,
+      words: values.replaceAll("-", " "),
+      driver: driver === null ? "" : `, ${driver},`,
+    };
+    return text.replace(/\{(\w+)\}/g, (whole, name: string) => parts[name] ?? whole);
+  };
+  if (typeof fix === "string") return [{ code, message: write(message, found), fix: write(fix, found) }];
+  const groups = groupBy(found, valueIn);
+  return Object.entries(fix).flatMap(([value, cure]) => {
+    const group = groups.get(value);
+    return group === undefined ? [] : [{ code, message: write(message, group), fix: write(cure, group) }];
   });
 }
 
 /** Adds the problems that the facts of driver and GPUs prove and that no reader has named. */
-export function withBrokenStates(facts: HostFacts, states = brokenStates): HostFacts {
+export function withBrokenStates(facts: HostFacts, states: readonly BrokenState[] = brokenStates): HostFacts {
   const { nvidia, problems } = facts;
   const named = new Set(problems.map(({ code }) => code));
-  const found = nvidia == null ? [] : stateProblems(nvidia, states).filter(({ code }) => !named.has(code));
+  const found =
+    nvidia == null
+      ? []
+      : states.flatMap((state) => problemsOf(state, nvidia)).filter(({ code }) => !named.has(code));
   return found.length === 0 ? facts : { ...facts, problems: [...problems, ...found] };
 }

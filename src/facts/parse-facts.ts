@@ -4,7 +4,6 @@ import { ImgmatchError, type Place } from "../errors.ts";
 import { type ProblemCode, problemCodes } from "../problem-codes.ts";
 import { cpuLevel } from "../hardware/cpu-levels.ts";
 import { findMarch, type March, marchPlatform, suggestMarch } from "../hardware/cpu-marches.ts";
-import { gpuClasses } from "../hardware/gpu-class.ts";
 import {
   anyObject,
   anyText,
@@ -21,7 +20,6 @@ import {
   show,
   text,
   truth,
-  wholeNumber,
   type Members,
 } from "../io/checks.ts";
 import { byVendor, type GpuVendor } from "../hardware/gpu-vendors.ts";
@@ -29,29 +27,22 @@ import { compareFirst } from "../io/collections.ts";
 import { fieldsOf, isRecord, readJson } from "../io/json.ts";
 import { inputLimits, requireSize } from "../io/limits.ts";
 import { didYouMean } from "../io/suggest.ts";
-import { factGrammar, knownLevel, plainText } from "./fact-grammar.ts";
+import { factGrammar, knownLevel } from "./fact-grammar.ts";
 import {
   type AmdFacts,
-  type AmdGpuFacts,
   type CpuFacts,
   compatModes,
-  computeModes,
-  computePartitions,
   containerGpus,
   driverScales,
-  fabricStates,
   factsSchemaVersion,
-  type GpuFacts,
   type HostFacts,
   type HostProblem,
-  type MigInstance,
   type NvidiaFacts,
   type OpenGpuFact,
   openGpuFacts,
-  recoveryActions,
   type VendorFacts,
 } from "./facts.ts";
-import { unknownUse } from "./no-facts.ts";
+import { amdGpuSchema, checkOf, fact, forPeople, gpuSchema } from "./gpu-schema.ts";
 import { withBrokenStates } from "./broken-states.ts";
 
 /**
@@ -80,18 +71,8 @@ export function checkHostFacts(value: unknown, at: Place): HostFacts {
 
 const fix = "write the facts with: imgmatch probe --json";
 
-/** A text in the form of a fact. */
-function fact(name: keyof typeof factGrammar): Check<string> {
-  return text(factGrammar[name], factGrammar[name].expected);
-}
-
 const version = optional(fact("driver"));
-const uuid = fact("uuid");
 const featureNames = map(list(fact("feature")), (names) => [...new Set(names)].sort());
-const number = optional(wholeNumber);
-
-/** Control characters become escapes, as in the facts of the probe. */
-const forPeople = map(anyText, plainText);
 
 const march: Check<March> = (value, report) => {
   const name = anyText(value, report);
@@ -126,38 +107,6 @@ const cpu: Check<CpuFacts> = (value, report) => {
   return { ...facts, features, level: cpuLevel(march.architecture, features) };
 };
 
-const gpu = exactly<GpuFacts>({
-  index: wholeNumber,
-  uuid: optional(uuid),
-  name: optional(forPeople),
-  compute: optional(fact("compute")),
-  pci: optional(fact("pci")),
-  bus: optional(fact("bus")),
-  memoryMiB: number,
-  class: optional(oneOf(...gpuClasses), "unknown"),
-  integrated: optional(truth),
-  fabric: ifGiven(oneOf(...fabricStates)),
-  computeMode: ifGiven(oneOf(...computeModes)),
-  recovery: ifGiven(oneOf(...recoveryActions)),
-  remapFailed: ifGiven(truth),
-  mig: ifPresent(optional(list(exactly<MigInstance>({ uuid, profile: fact("profile") })))),
-  use: optional(exactly<GpuFacts["use"]>({ processes: number, memoryMiB: number }), unknownUse),
-});
-
-const amdGpu = exactly<AmdGpuFacts>({
-  index: wholeNumber,
-  uuid: optional(uuid),
-  name: optional(forPeople),
-  target: optional(fact("target")),
-  sramecc: optional(truth),
-  pci: optional(fact("pci")),
-  bus: optional(fact("bus")),
-  render: optional(fact("render")),
-  memoryMiB: number,
-  partition: optional(oneOf(...computePartitions)),
-  integrated: optional(truth),
-});
-
 function byIndex<Gpu extends { readonly index: number }>(gpu: Check<Gpu>): Check<readonly Gpu[]> {
   return (value, report) => {
     const sorted = [...(optional(list(gpu), [])(value, report) ?? [])].sort((a, b) => a.index - b.index);
@@ -183,14 +132,14 @@ const knownNvidia = exactly<NvidiaFacts>({
   uvm: ifGiven(truth),
   ready: ifGiven(truth),
   starts: ifGiven(truth),
-  gpus: byIndex(gpu),
+  gpus: byIndex(checkOf(gpuSchema)),
 });
 
 const knownAmd = exactly<AmdFacts>({
   unknown,
   driver: version,
   override: ifGiven(fact("target")),
-  gpus: byIndex(amdGpu),
+  gpus: byIndex(checkOf(amdGpuSchema)),
 });
 
 /** Lists missing facts as unknown: their default values would mean "none". */

@@ -128,7 +128,7 @@ describe("nvidia-smi's words of states", () => {
 });
 
 function fixture(name: string): string {
-  return fileURLToPath(new URL(`../../fixtures/hosts/${name}`, import.meta.url));
+  return fileURLToPath(new URL(`../fixtures/hosts/${name}`, import.meta.url));
 }
 
 const samples = fileURLToPath(new URL("../../../shared/samples/hosts", import.meta.url));

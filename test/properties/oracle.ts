@@ -6,7 +6,7 @@
  * ptxas of CUDA 13.0 answered; which CUDA version a driver offers is the column of the release notes.
  */
 
-import type { GpuFacts, HostFacts } from "../../src/facts/facts.ts";
+import type { GpuFacts, HostFacts, NvidiaFacts } from "../../src/facts/facts.ts";
 import type { Lock, LockedImage } from "../../src/lock/lock.ts";
 
 /** Machine code that each device runs, best first. Programming Guide, "Binary Compatibility", and nvlink -arch. */
@@ -623,4 +623,45 @@ function minorOf(toolkit: string): string {
 /** Turns the order of digits around. */
 function complement(digits: string): string {
   return digits.replace(/\d/g, (digit) => String(9 - Number(digit)));
+}
+
+/**
+ * The states in which CUDA fails, each with the GPUs in the state: Fabric Manager User Guide, MIG User Guide, "Compute Modes" of the programming
+ * guide, "GPU Recovery Action" of nvidia-smi, DCGM on failed remappings, and nvml.h on confidential computing.
+ */
+export function askOracleForStates({ uvm, ready, gpus }: NvidiaFacts): readonly string[] {
+  const indexes = (isIn: (gpu: GpuFacts) => boolean): string =>
+    gpus
+      .filter(isIn)
+      .map(({ index }) => index)
+      .join(", ");
+  const states: string[] = [];
+  const add = (code: string, found: string) => {
+    if (found !== "") states.push(`${code} ${found}`);
+  };
+  add(
+    "HOST_FABRIC_NOT_READY",
+    indexes(({ fabric }) => fabric !== undefined && fabric !== "none" && fabric !== "completed"),
+  );
+  add(
+    "HOST_MIG_EMPTY",
+    indexes(({ mig }) => mig != null && mig.length === 0),
+  );
+  if (uvm === false && gpus.length > 0) states.push("HOST_NO_UVM all");
+  if (!gpus.some(({ computeMode }) => computeMode !== "prohibited"))
+    add(
+      "HOST_GPU_NOT_READY",
+      indexes(() => true),
+    );
+  for (const action of ["reset", "reboot", "drain-p2p", "drain-and-reset", "other"])
+    add(
+      "HOST_GPU_NOT_READY",
+      indexes(({ recovery }) => recovery === action),
+    );
+  add(
+    "HOST_GPU_NOT_READY",
+    indexes(({ remapFailed }) => remapFailed === true),
+  );
+  if (ready === false && gpus.length > 0) states.push("HOST_GPU_NOT_READY all");
+  return states;
 }

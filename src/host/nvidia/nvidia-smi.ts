@@ -33,15 +33,45 @@ export const queryFields = [
 export const newFields = ["gpu_recovery_action", "remapped_rows.failure"] as const;
 export const newBranch = 590;
 
-export interface SmiGpu extends Pick<GpuFacts, "uuid" | "name" | "compute" | "pci" | "bus" | "memoryMiB"> {
+type Words<Fact> = readonly (readonly [RegExp, Fact])[];
+
+function inColumn<Fact>(column: (typeof queryFields | typeof newFields)[number], words: Words<Fact>) {
+  return { column, words };
+}
+
+/** The facts of a GPU that the words of one column tell. The first pattern that matches holds. A script reads them by the same words. */
+export const stateColumns = {
+  computeMode: inColumn<ComputeMode>("compute_mode", [
+    [/^Default$/, "default"],
+    [/^Exclusive/, "exclusive"],
+    [/^Prohibited$/, "prohibited"],
+  ]),
+  /** `Drain and Reset` is `drain-and-reset`. */
+  recovery: inColumn<RecoveryAction>("gpu_recovery_action", [
+    ...recoveryActions.map(
+      (action) => [new RegExp(`^${action.replaceAll("-", "[ -]")}$`, "i"), action] as const,
+    ),
+    [/./, "other"],
+  ]),
+  remapFailed: inColumn<boolean>("remapped_rows.failure", [
+    [/^Yes$/, true],
+    [/^No$/, false],
+  ]),
+} as const satisfies { readonly [Fact in keyof GpuFacts]?: { readonly words: Words<GpuFacts[Fact]> } };
+
+/** null where the column does not tell. */
+type SmiStates = {
+  readonly [Fact in keyof typeof stateColumns]: (typeof stateColumns)[Fact]["words"][number][1] | null;
+};
+
+export interface SmiGpu
+  extends Pick<GpuFacts, "uuid" | "name" | "compute" | "pci" | "bus" | "memoryMiB">,
+    SmiStates {
   readonly index: number | null;
   readonly driver: string | null;
   readonly usedMiB: number | null;
   readonly mig: boolean | null;
   readonly fabric: FabricState | null;
-  readonly computeMode: ComputeMode | null;
-  readonly recovery: RecoveryAction | null;
-  readonly remapFailed: boolean | null;
   /** Columns with an error in place of a value: `[Unknown Error]`, `[GPU is lost]`, `ERR!`. */
   readonly broken: readonly string[];
 }
@@ -100,9 +130,7 @@ function smiGpu(columns: readonly string[], row: readonly string[]): SmiGpu {
     compute: /^\d{1,2}\.\d$/.exec(value("compute_cap") ?? "")?.[0] ?? null,
     mig: mig === "enabled" ? true : mig === "disabled" ? false : null,
     fabric: fabricOf(raw("fabric.state"), raw("fabric.status")),
-    computeMode: wordOf(modeWords, value("compute_mode")),
-    recovery: recoveryOf(value("gpu_recovery_action")),
-    remapFailed: wordOf(yesWords, value("remapped_rows.failure")),
+    ...statesOf(value),
     // An error is a value of the fabric's status.
     broken: columns.filter((column) => column !== "fabric.status" && isBroken(raw(column) ?? "")),
   };
@@ -114,7 +142,21 @@ function fabricOf(state: string | null, status: string | null): FabricState | nu
   return found === "completed" && status !== null && !/success$|n\/a\]?$/i.test(status) ? "failed" : found;
 }
 
-type Words<Fact> = readonly (readonly [RegExp, Fact])[];
+function statesOf(value: (column: string) => string | null): SmiStates {
+  const told = Object.entries(stateColumns).map(([fact, { column, words }]) => [
+    fact,
+    wordOf<unknown>(words, value(column)),
+  ]);
+  return Object.fromEntries(told) as SmiStates;
+}
+
+/** The facts that the columns of states tell of a GPU. */
+export function toldStates(gpu: SmiGpu): Pick<GpuFacts, "fabric" | keyof SmiStates> {
+  const facts = ["fabric", ...Object.keys(stateColumns)] as const satisfies readonly string[];
+  return Object.fromEntries(
+    Object.entries(gpu).filter(([fact, value]) => facts.includes(fact) && value !== null),
+  );
+}
 
 function wordOf<Fact>(words: Words<Fact>, text: string | null): Fact | null {
   return words.find(([pattern]) => pattern.test(text ?? ""))?.[1] ?? null;
@@ -126,23 +168,6 @@ const fabricWords: Words<FabricState> = [
   [/not started$/i, "not-started"],
   [/^\[?(?:n\/a|not supported)\]?$/i, "none"],
 ];
-
-const modeWords: Words<ComputeMode> = [
-  [/^Default$/, "default"],
-  [/^Exclusive/, "exclusive"],
-  [/^Prohibited$/, "prohibited"],
-];
-
-const yesWords: Words<boolean> = [
-  [/^Yes$/, true],
-  [/^No$/, false],
-];
-
-/** `Drain and Reset` → `drain-and-reset`. */
-function recoveryOf(text: string | null): RecoveryAction | null {
-  const word = text?.toLowerCase().replaceAll(" ", "-");
-  return text === null ? null : (recoveryActions.find((action) => action === word) ?? "other");
-}
 
 /** `[N/A]`, `N/A`, `[Not Supported]`, `[Requested functionality has been deprecated]`, `ERR!`: no value. */
 function present(cell: string | null): string | null {

@@ -16,6 +16,7 @@ import {
   queryFields,
   type SmiGpu,
   type SmiHeader,
+  toldStates,
   unknownField,
 } from "./nvidia-smi.ts";
 import { wslLibraries } from "../container-runtime.ts";
@@ -116,10 +117,7 @@ function gpusOf(gpus: readonly SmiGpu[], list: string): readonly GpuFacts[] {
       ...unknownGpu(index),
       ...{ uuid, name, compute, pci, bus, memoryMiB, use },
       ...(mig !== undefined && { mig }),
-      ...(gpu.fabric !== null && { fabric: gpu.fabric }),
-      ...(gpu.computeMode !== null && { computeMode: gpu.computeMode }),
-      ...(gpu.recovery !== null && { recovery: gpu.recovery }),
-      ...(gpu.remapFailed !== null && { remapFailed: gpu.remapFailed }),
+      ...toldStates(gpu),
     };
   });
 }

@@ -28,6 +28,7 @@ import { amdTargetRows, pciRowsOf } from "./device-rows.ts";
 import { compact, partsFor, shrinkAwk } from "./program-text.ts";
 import { programTexts } from "./program-texts.ts";
 import { brandSteps } from "./require-tables.ts";
+import { stateChecks } from "./state-checks.ts";
 
 export interface ScriptOptions extends Pick<ResolveImageOptions, "pins" | "cpuOnly" | "requireGpu"> {
   /** imgmatch's, for `--version`. */
@@ -65,7 +66,9 @@ export async function fleetScript(lock: Lock, options: ScriptOptions): Promise<F
   // Pins that leave only unjudged images are a choice, like --cpu.
   const chosen = images.length > 0 && images.every(([, { requires }]) => sideOf(requires) === "unjudged");
   const wanted = chosen || wantsCpu({ pins });
-  const values = { ...hostWords(), version, title, lockdigest: lockDigest, seconds: String(smiSeconds) };
+  const { unasked: _, ...checks } = stateChecks();
+  const words = { version, title, lockdigest: lockDigest, seconds: String(smiSeconds) };
+  const values = { ...hostWords(), ...checks, ...words };
   const { vendors, ...own } = fleet.needs;
   const needs = {
     ...own,

@@ -3,6 +3,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
+import { brokenStates, type Condition } from "../../../src/facts/broken-states.ts";
+import { amdGpuSchema, gpuSchema } from "../../../src/facts/gpu-schema.ts";
 import { matrixJsonSchema } from "../../../src/fleet/matrix/json-schema.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
 import { viewOf } from "../../../src/fleet/template/view.ts";
@@ -14,13 +16,69 @@ import { root } from "./markdown.ts";
 const made =
   "<!-- Made of the program by UPDATE_DOCS=1 npx vitest run --project unit test/docs: do not edit. -->";
 
-/** Path → how its text is made. */
+/** Path → how its text is made. Of the last pages only some lines are. */
 export const referencePages: Readonly<Record<string, () => Promise<string>>> = {
   "docs/commands.md": commandsPage,
   "docs/functions.md": async () => functionsPage(),
   "docs/lock-keys.md": async () => lockPage(),
   "docs/matrix-keys.md": async () => keysPage(),
+  "docs/compatibility.md": async () => withStates(readFileSync(join(root, "docs/compatibility.md"), "utf8")),
+  "docs/data.md": async () => withFacts(readFileSync(join(root, "docs/data.md"), "utf8")),
 };
+
+/** The table of states, with a line for each row of src/facts/broken-states.ts. Other lines are written by hand. */
+function withStates(page: string): string {
+  return withLines(
+    page,
+    "| state |",
+    brokenStates.map(({ code, docs: [state, where, says, cure] }) => [
+      `| ${state} |`,
+      `| ${state} | ${where} | ${says} | \`${code}\` | ${cure} |`,
+    ]),
+  );
+}
+
+/** Puts each line in the place of the one that begins alike, or below the one before; the first below the head of its table. */
+function withLines(
+  page: string,
+  head: string,
+  rows: readonly (readonly [start: string, line: string])[],
+): string {
+  const lines = page.split("\n");
+  let at = lines.findIndex((line) => line.startsWith(head)) + 1;
+  for (const [start, line] of rows) {
+    const found = lines.findIndex((each) => each.startsWith(start));
+    at = found < 0 ? at + 1 : found;
+    lines.splice(at, found < 0 ? 0 : 1, line);
+  }
+  return lines.join("\n");
+}
+
+/** The rows of GPUs, of the schema of each vendor, and the line that says which facts tell a broken state. */
+function withFacts(page: string): string {
+  const words = brokenStates.map(({ when }) => when.map(conditionInWords).join(" and "));
+  const rows = (vendor: string, schema: object) => {
+    const lines: readonly (readonly [string, { readonly docs?: string }])[] = Object.entries(schema);
+    return lines.flatMap(([name, { docs }]) => {
+      const start = `| \`${vendor}.gpus[].${name}\` |`;
+      return docs === undefined ? [] : [[start, `${start} ${docs} |`] as const];
+    });
+  };
+  const withNvidia = withLines(page, "| `nvidia.gpus[]` |", rows("nvidia", gpuSchema));
+  return withLines(withLines(withNvidia, "| `amd.gpus[]` |", rows("amd", amdGpuSchema)), "- A missing key", [
+    [
+      "- Facts that tell a broken state (",
+      `- Facts that tell a broken state (${words.join("; ")}) add the problem to \`problems\`, if a file does not name it.`,
+    ],
+  ]);
+}
+
+function conditionInWords({ of, fact, is }: Condition): string {
+  const values = is.map((each) => (each === "empty" || typeof each === "boolean" ? each : `\`${each}\``));
+  const last = values.at(-1);
+  const list = values.length > 1 ? `${values.slice(0, -1).join(", ")} or ${last}` : last;
+  return `\`${fact}\`${of === "every gpu" ? " of all" : ""} is ${list}`;
+}
 
 async function commandsPage(): Promise<string> {
   const sections = [

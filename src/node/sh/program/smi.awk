@@ -118,14 +118,8 @@ function nvidiasmi(  f, i, k, l, n, c, w, s, t, x, strays, alive, mig, numbers, 
     w = get(c, "uuid")
     gpu(numbers == alive ? get(c, "index") + 0 : i - 1, tolower(w) ~ /^gpu-[0-9a-f-]+$/ ? w : "", t, x, s, bus(get(c, "pci.bus_id")))
     if (tolower(get(c, "mig.mode.current")) == "enabled") mig = divided[N - 1] = 1
-    s = "fabric.state" in col ? tolower(c[col["fabric.state"]]) : "untold"
-    t = tolower(c[col["fabric.status"]])
-    if (s ~ /(in progress|not started)$/ || (s ~ /completed$/ && t != "" && t !~ /success$|n\/a\]?$/)) waits[N - 1] = s
-    else if (s == "untold") untold[N - 1] = 1
-    if (get(c, "compute_mode") == "Prohibited") shut[N - 1] = 1
-    s = get(c, "gpu_recovery_action")
-    if (s != "" && s != "None") ill[N - 1] = "recovery action " s
-    if (get(c, "remapped_rows.failure") == "Yes") ill[N - 1] = "broken memory, replace it"
+    if (!("fabric.state" in col)) untold[N - 1] = 1
+    for (s in col) cell[N - 1, s] = c[col[s]]
   }
   if (wsl || module == "" || branchcuda(module) == "" || ("emptycuda" in has) || ("nvidia-ml" in has) && !("cuda" in has)) readheader()
   if (mig) readmig()

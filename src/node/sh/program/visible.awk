@@ -51,20 +51,26 @@ function visible(  i) {
   narrow("CUDA_VISIBLE_DEVICES", 1)
   for (i = 0; i < N; i++) if (!(i in hide)) seenby[V++] = i
 }
-# States in which the driver answers and CUDA fails, as host/nvidia/broken-states.ts and host/nvidia/container-toolkit.ts find them.
-function states(  i, j, k) {
+# Facts of states that no word of one column tells.
+function fabricfact(i,  s, t) {
+  s = tolower(cell[i, "fabric.state"])
+  t = tolower(cell[i, "fabric.status"])
+  return s ~ /in progress$/ ? "in-progress" : s ~ /not started$/ ? "not-started" : s ~ /completed$/ && t != "" && t !~ /success$|n\/a\]?$/ ? "failed" : ""
+}
+function migfact(i) { return i in divided && i in told_ && !instances[i] ? "empty" : "" }
+function uvmfact() { return inside && control && scale == "linux" && !("/dev/nvidia-uvm" in has) && cudagiven() ? "false" : "" }
+# States in which the driver answers and CUDA fails: those of facts/broken-states.ts, which state-checks.ts writes here, and those that readers
+# such as host/nvidia/container-toolkit.ts find.
+function states(  i, j, allin) {
   for (j = 0; j < V; j++) {
     i = seenby[j]
-    if (i in waits) broken("FABRIC_NOT_READY", "GPU " idx[i] " waits for the NVSwitch fabric: start nvidia-fabricmanager of the version of the driver")
-    if (i in divided && i in told_ && !instances[i]) broken("MIG_EMPTY", "GPU " idx[i] " is in MIG mode without an instance: nvidia-smi mig -cgi PROFILE -C makes one, nvidia-smi -mig 0 ends the mode")
-    if (i in shut) k++
-    if (i in ill) broken("GPU_NOT_READY", "GPU " idx[i] ": " ill[i])
+    @gpustates@
     if (i in untold && cc[i] + 0 >= 90 && "nvswitch" in has && !unchecked) refusal = "FACT_UNKNOWN: this nvidia-smi does not tell whether the NVSwitch fabric is up: update the driver, or take --unchecked"
   }
-  if (k && k == V) broken("GPU_NOT_READY", "all are Prohibited: nvidia-smi -c DEFAULT")
+  @allstates@
   if (lackscuda && scale == "linux" && (!inside || "/dev/nvidia-uvm" in has || cudagiven())) broken("NO_LIBCUDA", "the driver finds no libcuda.so.1 that loads: install its compute libraries")
   if (V && scale == "linux" && ("/dev/nvidia-uvm" in has) && !("w/dev/nvidia-uvm" in has)) forbidden("/dev/nvidia-uvm")
-  if (V && inside && control && scale == "linux" && !("/dev/nvidia-uvm" in has) && cudagiven()) broken("NO_UVM", "no /dev/nvidia-uvm in this container: make it on the host (nvidia-modprobe -u -c=0), and start the container with it")
+  @driverstates@
 }
 function cudagiven(  a, k, i) {
   if (!("NVIDIA_DRIVER_CAPABILITIES" in ENVIRON)) return !("NVIDIA_VISIBLE_DEVICES" in ENVIRON)
