@@ -50,6 +50,9 @@ interface Search {
   readonly neededBy: (address: number) => Iterable<string>;
 }
 
+/** So many functions with AVX, of those that `main` hands on, tell that the program takes AVX for granted. */
+const enoughForAvx = 500;
+
 /** Sorted. The search ends early where the reader is cut. */
 export function reachedFrom({
   starts,
@@ -60,37 +63,50 @@ export function reachedFrom({
   neededBy,
 }: Search): readonly string[] {
   const seen = new Set(starts);
-  const queue = [...seen];
   const reached = new Set<string>();
-  const follow = (address: number) => {
-    if (seen.has(address)) return;
-    seen.add(address);
-    queue.push(address);
-  };
+  const handed: number[] = [];
   const isAsking = (address: number) => (asking.get(address) ?? 3) <= mostCallsToAnswer;
   const hasAnswer = ({ reads, takes }: X86Instruction) =>
     (reads !== null && answers.written.has(reads)) || (takes !== null && answers.own.has(takes));
   const isQuestion = (each: X86Instruction) =>
     each.asks || (each.target !== null && isAsking(each.target)) || hasAnswer(each);
-  for (let address = queue.pop(); address !== undefined; address = queue.pop()) {
-    const all = reader.instructions(address);
-    if (all === null) continue;
-    const asks = isAsking(address) || all.some(hasAnswer);
-    // Behind the question all may depend on the answer, but for what no path avoids.
-    if (asks) for (const feature of neededBy(address)) reached.add(feature);
-    const isNamed = reader.isStart(address);
-    const end = all.at(-1)?.end ?? address;
-    for (const { features, flow, target, takes } of asks ? unasked(address, all, isQuestion) : all) {
-      for (const feature of features) reached.add(feature);
-      for (const place of [target, handing.has(address) ? takes : null]) {
-        if (place === null) continue;
-        const isOutside = place < address || place >= end;
-        const mayHaveNoName = flow === "call" || (isOutside && (flow === "jump" || !isNamed));
-        if (reader.isStart(place) || (mayHaveNoName && reader.isUnnamed(place))) follow(place);
-      }
+  follow([...seen], false);
+  // A start that calls what is handed on needs no more: lang_start calls what Rust's `main` hands on.
+  follow(handed, true);
+  return [...reached].sort();
+
+  function follow(queue: number[], isHanded: boolean): void {
+    let left = enoughForAvx;
+    for (let address = queue.pop(); address !== undefined && left > 0; address = queue.pop()) {
+      if (isHanded && seen.has(address)) continue;
+      seen.add(address);
+      const all = reader.instructions(address);
+      if (all === null) continue;
+      // A function with SSE's old encoding was not compiled for AVX, and calls code with more than SSE2 where an answer tells so.
+      const isOlder = isHanded && all.some(({ isOldVector }) => isOldVector);
+      const asks = isAsking(address) || all.some(hasAnswer);
+      // Behind a question all may depend on the answer, but for what no path avoids.
+      if (asks || isOlder) for (const feature of neededBy(address)) reached.add(feature);
+      if (isOlder) continue;
+      if (isHanded && all.some(({ features }) => features.includes("avx"))) left--;
+      followFrom(address, asks ? unasked(address, all, isQuestion) : all, queue);
     }
   }
-  return [...reached].sort();
+
+  function followFrom(address: number, code: readonly X86Instruction[], queue: number[]): void {
+    const end = code.reduce((last, each) => Math.max(last, each.end), address);
+    const isNamed = reader.isStart(address);
+    const isOutside = (place: number) => place < address || place >= end;
+    const isCode = (place: number, mayHaveNoName: boolean) =>
+      reader.isStart(place) || (mayHaveNoName && reader.isUnnamed(place));
+    for (const { features, flow, target, takes } of code) {
+      for (const feature of features) reached.add(feature);
+      const mayHaveNoName = flow === "call" || (flow === "jump" && target !== null && isOutside(target));
+      if (target !== null && !seen.has(target) && isCode(target, mayHaveNoName)) queue.push(target);
+      if (takes !== null && handing.has(address) && isCode(takes, !isNamed && isOutside(takes)))
+        handed.push(takes);
+    }
+  }
 }
 
 /**

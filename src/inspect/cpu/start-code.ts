@@ -122,7 +122,7 @@ function readStartCode(
     ...{ starts: starts.map(({ address }) => address), reader, asking },
     handing: new Set(starts.flatMap(({ name, address }) => (name === "main" ? [address] : []))),
     answers: answersOf(elf, asking, reader),
-    neededBy: (address) => neededBy(address, untrapped, mostCalls),
+    neededBy: (address) => neededBy(address, untrapped, 1),
   });
   return {
     needed: Object.fromEntries([...needed].sort(([a], [b]) => (a < b ? -1 : 1))),

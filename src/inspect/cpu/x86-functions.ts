@@ -17,6 +17,7 @@ import type { FixedPointers } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
 import { known } from "./x86-codes.ts";
 import { longest } from "./x86-jumps.ts";
+import { older } from "./x86-pairs.ts";
 import { rawDecoder } from "./x86-raw.ts";
 
 export interface X86Instruction {
@@ -27,6 +28,8 @@ export interface X86Instruction {
   readonly flow: "next" | "branch" | "jump" | "call" | "end" | "trap";
   /** Of a branch, jump or call with a known target, which may stand in a table of {@link FixedPointers}. */
   readonly target: number | null;
+  /** SSE in the encoding that code for AVX does not have. */
+  readonly isOldVector: boolean;
   /** Asks the CPU for its features. */
   readonly asks: boolean;
   readonly reads: number | null;
@@ -37,7 +40,7 @@ export interface X86Instruction {
   readonly isFirstArgument: boolean;
 }
 
-const maxFunction = 200_000;
+const maxFunction = 2 ** 21;
 /** So far a function is decoded that neither unwinding data nor a symbol names. */
 const maxUnnamed = 2 ** 14;
 const firstPiece = 512;
@@ -177,6 +180,7 @@ interface Form {
   readonly onlyReads: boolean;
   readonly asks: boolean;
   readonly isSwitch: boolean;
+  readonly isOldVector: boolean;
 }
 
 const forms: Form[] = [];
@@ -195,6 +199,7 @@ function formOf(code: Code, instruction: Instruction): Form {
     isMove: mnemonic === Mnemonic.Mov,
     onlyReads: onlyRead.has(mnemonic),
     asks: asks !== null,
+    isOldVector: ((known.pairs[code] ?? 0) & older("avx")) !== 0,
     isSwitch: flowControl === FlowControl.IndirectBranch,
   };
   forms[code] = form;
@@ -214,7 +219,7 @@ function readInstruction(
   form: Form,
   { at, end, pointers, isMoved }: Context,
 ): X86Instruction {
-  const { features, flow, isLea, isMove, onlyReads, asks } = form;
+  const { features, flow, isLea, isMove, onlyReads, asks, isOldVector } = form;
   const memory = instruction.isIpRelMemoryOperand ? Number(instruction.ipRelMemoryAddress) : null;
   const pointed = memory === null || isLea ? null : pointers.at(memory);
   if (flow !== "next") {
@@ -224,14 +229,14 @@ function readInstruction(
     const isUnknown = flow === "call" && target === null;
     const kind = isUnknown ? "next" : flow === "end" && target !== null ? "jump" : flow;
     const none = { reads: isUnknown ? memory : null, writes: null, takes: null, isFirstArgument: false };
-    return { at, end, features, asks, flow: kind, target, ...none };
+    return { at, end, features, asks, isOldVector, flow: kind, target, ...none };
   }
   const isConstant = isMove && !isMoved && constants.has(instruction.op1Kind);
   const constant = isConstant ? Number(instruction.immediate(1)) : null;
   const isWrite = memory !== null && !isLea && instruction.op0Kind === OpKind.Memory && !onlyReads;
   const takes = isLea ? memory : isMove && !isWrite && pointed !== null ? pointed : constant;
   return {
-    ...{ at, end, features, asks, flow, target: null },
+    ...{ at, end, features, asks, isOldVector, flow, target: null },
     reads: memory !== null && !isLea && !isWrite ? memory : null,
     writes: isWrite ? memory : null,
     takes,
