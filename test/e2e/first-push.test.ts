@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
 import { needs } from "../support/needs.ts";
 import { whyNoOpenssl } from "../support/programs.ts";
+import { linkPlugins } from "./support/engine.ts";
 import { createProject, type Project } from "./support/project.ts";
 import { type RunningRegistry, startRegistry } from "./support/registry.ts";
 import { createSigningKey } from "./support/signed-fleet.ts";
@@ -30,6 +31,7 @@ describe("First push", needs(stack.available ? whyNoOpenssl() : stack.reason), (
       const auths = login === "" ? {} : { [tokens.host]: { auth: Buffer.from(login).toString("base64") } };
       mkdirSync(join(folder, name));
       writeFileSync(join(folder, name, "config.json"), JSON.stringify({ auths }));
+      linkPlugins(stack.available ? stack.engineEnv : {}, join(folder, name));
     }
   });
   afterAll(async () => {

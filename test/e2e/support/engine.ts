@@ -2,15 +2,15 @@
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
-import { closeSync, openSync, readFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, symlinkSync } from "node:fs";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { get } from "node:http";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { findClient, withClient } from "../../../demo/client.ts";
-import { endProcess, unmountBelow } from "./children.ts";
 import { whyNoVersion } from "../../support/programs.ts";
+import { endProcess, unmountBelow } from "./children.ts";
 
 const program = process.env.IMGMATCH_DOCKERD_PROGRAM ?? "dockerd";
 /** A buildx that the docker command does not find by itself. */
@@ -92,6 +92,11 @@ export async function startEngine(
   const first = await findClient({ ...process.env, ...env });
   const { PATH } = first === null ? process.env : await withClient(process.env, first, join(folder, "bin"));
   return { host: env.DOCKER_HOST, env: { ...env, PATH: PATH ?? "" }, stop };
+}
+
+/** A folder of logins that the docker command builds with: it looks for its plug-ins beside them. */
+export function linkPlugins(engineEnv: { readonly DOCKER_CONFIG?: string }, login: string): void {
+  symlinkSync(join(engineEnv.DOCKER_CONFIG ?? "", "cli-plugins"), join(login, "cli-plugins"));
 }
 
 /** The machine's own /etc/docker stays as it is. */

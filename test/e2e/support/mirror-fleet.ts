@@ -1,23 +1,15 @@
 /** A fleet of three CPU levels in a real registry, and what a node's mirror before it needs: facts of nodes, a proxy that fails. */
 
-import {
-  copyFileSync,
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { copyFileSync, cpSync, existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { cpuHost } from "../../resolve/support/hosts.ts";
 import { busybox, whyNoBusybox } from "./busybox.ts";
+import { linkPlugins } from "./engine.ts";
 import { type FaultProxy, startFaultProxy } from "./fault-proxy.ts";
-import { type RunningServe, startServe } from "./mirror.ts";
 import type { RunningStack } from "./global-setup.ts";
+import { type RunningServe, startServe } from "./mirror.ts";
 import { imgmatch } from "./program.ts";
 import { createProject, type Project } from "./project.ts";
 import { startRegistry } from "./registry.ts";
@@ -85,8 +77,7 @@ export async function startMirrorFleet(stack: RunningStack): Promise<MirrorFleet
       onTestFinished(stop);
       const login = mkdtempSync(join(folder, "login-"));
       writeFileSync(join(login, "config.json"), loginTo(host));
-      // The docker command looks for its plug-ins beside its logins.
-      symlinkSync(join(stack.engineEnv.DOCKER_CONFIG ?? "", "cli-plugins"), join(login, "cli-plugins"));
+      linkPlugins(stack.engineEnv, login);
       const own = createProject({
         registry: `${host}/team`,
         name: "app",
