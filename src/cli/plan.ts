@@ -87,8 +87,8 @@ export function keepProblems(
 
 /** One cell, with a line for each input. */
 function explainedLines(answer: ExplainedPlan, style: Style): readonly string[] {
-  const { cell, action, reason, tag, inputs, context, contextFiles = null, moved, planned } = answer;
-  const { locked } = planned;
+  const { cell, platform, action, reason, tag, inputs, context, contextFiles = null } = answer;
+  const { locked, moved } = answer;
   const rows = inputs.map((input) => [
     stateOf(input, locked !== null),
     input.name === null ? input.input : `${input.input} ${input.name}`,
@@ -98,7 +98,7 @@ function explainedLines(answer: ExplainedPlan, style: Style): readonly string[] 
     inputs[index]?.changed === false ? each.map(style.dim) : each,
   );
   return [
-    `${style.strong(cell)}  ${planned.cell.platform}  ${action}${reason === null ? "" : `: ${reason}`}`,
+    `${style.strong(cell)}  ${platform}  ${action}${reason === null ? "" : `: ${reason}`}`,
     `tag ${tag ?? "not known yet"}`,
     `in the lock: ${locked === null ? "no" : `${locked.tag} ${locked.digest ?? "(not pushed)"}`}`,
     ...lines,

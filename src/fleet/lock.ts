@@ -1,7 +1,6 @@
 /** Changes a lock without a build: moves bases, removes images, merges locks. */
 
 import { type Problem, throwProblems, usageError } from "../errors.ts";
-import { withUnprinted } from "../io/unprinted.ts";
 import { inWorld, type Watching, type World } from "../io/world.ts";
 import { isAdopted, namesOf, refuseAdoptedLock, refuseForeignLock } from "../lock/adopted-lock.ts";
 import type { Lock } from "../lock/lock.ts";
@@ -147,9 +146,10 @@ export interface RemoveFromLockOptions extends Pick<FleetChoice, "matrix" | "loc
   readonly cells: readonly string[];
 }
 
-/** `adopted` and `kept` are no part of the JSON: whether others built the images, and how many are still there. */
 export interface RemoveFromLockAnswer extends RemovedImages {
+  /** Others built the images. */
   readonly adopted: boolean;
+  /** How many images are still there. */
   readonly kept: number;
 }
 
@@ -164,8 +164,8 @@ export async function removeFromLock(asked: RemoveFromLockOptions): Promise<Remo
   const file = lockFileOf(asked);
   const before = await readLock(file);
   const { images } = await updateLock(file, (now) => withoutImages(now ?? before, asked.cells, file));
-  const answer = { schemaVersion: 1, removed: [...new Set(asked.cells)].sort() } as const;
-  return withUnprinted(answer, { adopted: isAdopted(before), kept: Object.keys(images).length });
+  const removed = [...new Set(asked.cells)].sort();
+  return { schemaVersion: 1, removed, adopted: isAdopted(before), kept: Object.keys(images).length };
 }
 
 /** Throws `CELL_NOT_FOUND` with every cell that the lock does not have. */

@@ -1,7 +1,6 @@
 /** Plans a fleet: the action of the next build for each cell, or for one cell with all inputs. Changes nothing. */
 
 import { type Problem, usageError } from "../errors.ts";
-import { withUnprinted } from "../io/unprinted.ts";
 import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import type { FullRegistryClient } from "../oci/registry/create-client.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
@@ -24,8 +23,7 @@ export interface PlanOptions extends FleetChoice, LocalBaseChoice, Watching {
   readonly explain?: string;
 }
 
-/** The JSON does not have `planned`. */
-export type ExplainedPlan = ExplainedCell & { readonly planned: PlannedCell };
+export type ExplainedPlan = ExplainedCell;
 
 /**
  * Plans a fleet. A base image without a known digest, or an image that the version's index would refuse or lacks, is a problem of the answer.
@@ -76,8 +74,7 @@ async function planIn(options: PlanOptions, world: World): Promise<PlanJson | Ex
   }
   if (explain === undefined) return planToJson(planned, problems);
   const cell = findPlanned(planned, explain);
-  const answer = explainedToJson(cell, explainInputs(cell), await changedContext(fleet, cell));
-  return withUnprinted(answer, { planned: cell });
+  return explainedToJson(cell, explainInputs(cell), await changedContext(fleet, cell));
 }
 
 /** null if the context is the same, or if this machine did not build with the context of then. */

@@ -1,7 +1,6 @@
 /** Compares a fleet in its registry with the lock: digests, signatures, provenance. */
 
 import type { Judging } from "./publish/seal.ts";
-import { withUnprinted } from "../io/unprinted.ts";
 import { ImgmatchError } from "../errors.ts";
 import { readTextFile } from "../io/files.ts";
 import { inputLimits } from "../io/limits.ts";
@@ -33,7 +32,6 @@ export interface VerifyOptions extends RegistryAccess, SignatureDemands, Watchin
   readonly provenance?: boolean;
 }
 
-/** `adopted` is no part of the JSON: others built the images. */
 export interface VerifyAnswer extends Verification {
   readonly schemaVersion: 1;
   /** Present with `sweep`. */
@@ -42,6 +40,7 @@ export interface VerifyAnswer extends Verification {
   readonly provenance?: ProvenanceVerification;
   /** The signatures, if one is asked for. */
   readonly signed?: SignedLock;
+  /** Others built the images. */
   readonly adopted: boolean;
 }
 
@@ -72,14 +71,14 @@ async function verifyIn(asked: VerifyOptions, world: World & Judging): Promise<V
   const matrix = isAdopted(lock) ? null : await matrixOf(lock, matrixFileOf(file), world);
   const verification = await verifyLock(lock, { registry, matrix, heal: asked.heal ?? false });
   const provenance = asked.provenance ? await world.verifyProvenance(lock, registry, asked, world) : null;
-  const answer = {
+  return {
     schemaVersion: 1,
     ...verification,
     ...(swept && { swept }),
     ...(provenance && { provenance }),
     ...(signed && { signed }),
-  } as const;
-  return withUnprinted(answer, { adopted: isAdopted(lock) });
+    adopted: isAdopted(lock),
+  };
 }
 
 /** The fleet's matrix; null where none is there, as on a machine that has the lock alone, or the file is another fleet's. */

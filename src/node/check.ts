@@ -14,7 +14,6 @@ import { type LackingLibrary, lackingLibraries } from "../inspect/lacking-librar
 import type { OpenEvent } from "../lock/statement.ts";
 import { judgeSystem } from "../inspect/system-needs.ts";
 import { remember } from "../io/collections.ts";
-import { withUnprinted } from "../io/unprinted.ts";
 import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import type { SignedBy } from "../lock/store/index-trust.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
@@ -60,7 +59,6 @@ type Some = readonly [string, ...string[]];
 /** {@link CheckOptions} with many hosts. */
 export type ManyCheckOptions = CheckOptions & ({ readonly hosts: Some } | { readonly catalog: Some });
 
-/** `runs` is no part of the JSON. */
 export interface CheckAnswer extends Pick<ImageCheck, "fits" | "tier" | "by" | "unknown" | "requires"> {
   readonly schemaVersion: 1;
   /** The name as the caller wrote it, with `latest` in place of a missing tag. */
@@ -169,7 +167,7 @@ async function checkIn(
   const answers: HostCheck[] = [];
   for (const { name, facts } of await readNamedHosts(options, world)) {
     const { answer } = await judge(subject, facts);
-    answers.push(withUnprinted({ host: name, ...answer }, { runs: answer.runs }));
+    answers.push({ host: name, ...answer });
   }
   return answers;
 }
@@ -234,8 +232,9 @@ function answerFor(
     notes: [...known.notes, ...lacking.notes],
     problems: host.problems,
     ...(signed && { signed }),
+    runs: fits ? describeCode(verdict.code, host) : [],
   } as const;
-  return { answer: withUnprinted(answer, { runs: fits ? describeCode(verdict.code, host) : [] }), verdict };
+  return { answer, verdict };
 }
 
 /** A program of this process needs a GPU, and its user may open none of a vendor that would do. */
@@ -281,7 +280,7 @@ function ofFleet(host: HostFacts, { subject, lock, signed }: KnownFleet): Judged
   const judged = miss === undefined ? own : { ...own, ...unfit, fits: false, reasons: miss.misfits };
   const known = { subject, digest, described, elsewhere: null, signed, ...from };
   const { answer, verdict } = answerFor(host, known, null, judged);
-  return { answer: withUnprinted({ ...answer, cell }, { runs: answer.runs }), verdict };
+  return { answer: { ...answer, cell }, verdict };
 }
 
 /** Those that run, in the order of `resolve`; then those that may; then the others. Equals keep their order. */

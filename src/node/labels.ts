@@ -3,7 +3,6 @@
 import { usageError } from "../errors.ts";
 import type { HostFacts } from "../facts/facts.ts";
 import { readNodeOf } from "../host/probe.ts";
-import { withUnprinted } from "../io/unprinted.ts";
 import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";
 import { refuseTrustWithoutRegistry } from "../trust/asks-trust.ts";
@@ -24,7 +23,7 @@ export interface LabelsOptions extends Omit<QuestionOptions, "reference" | "loca
   readonly remove?: boolean;
 }
 
-/** `host` is for formats that name its GPUs. It is not in the JSON. */
+/** `host` is for formats that name its GPUs. */
 export interface NodeLabelsAnswer {
   readonly schemaVersion: 1;
   readonly labels: NodeLabels;
@@ -74,8 +73,7 @@ async function labelsIn(
 ): Promise<NodeLabelsAnswer | HostLabelsAnswer> {
   if ((options.hosts ?? []).length > 0) return labelsOfHosts(options, world);
   if (options.remove) throw usageError("--remove is about many hosts", "name them with --hosts");
-  const answer = (host: HostFacts, labels: NodeLabels) =>
-    withUnprinted({ schemaVersion: 1, labels } as const, { host });
+  const answer = (host: HostFacts, labels: NodeLabels) => ({ schemaVersion: 1, labels, host }) as const;
   // A node without a lock has labels too.
   if (options.lock === undefined && options.from === undefined) {
     refuseTrustWithoutRegistry(options);

@@ -124,10 +124,12 @@ export function explainedToJson(
   return {
     schemaVersion: 1,
     cell: cell.id,
+    platform: cell.platform,
     action,
     reason,
     tag,
     inputDigest,
+    locked: locked === null ? null : { tag: locked.tag, digest: locked.digest },
     lockedInputDigest: locked?.inputDigest ?? null,
     inputs,
     // The sent files, by the instruction that takes them. `whole` is the reason for sending all.
