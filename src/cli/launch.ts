@@ -45,6 +45,11 @@ export const launch: Define = (command, run) =>
         .option("--allow-busy", "Hand out GPUs that are in use")
         .option("--env <name=value>", "Set a variable in the container", ...many)
         .option("--mount <source:target[:ro]>", "Show a folder of the host to the container", ...many)
+        .option(
+          "--publish <host:container>",
+          "Publish a port of the container: 8888:8888, 53:53/udp",
+          ...many,
+        )
         .option("--cpus <n>", "Ask for this many CPUs, or parts of one")
         .option("--memory <amount>", "Ask for this much memory: 512m, 16g")
         .option("--command <program>", "Run this program of the image in place of its entrypoint")

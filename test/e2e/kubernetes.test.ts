@@ -18,6 +18,7 @@ import type { Lock } from "../../src/lock/lock.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { mixedLock, ownLock, visionLock } from "../node/launch/support/fleet-locks.ts";
+import { isBundled } from "../../src/node/launch/target.ts";
 import { fleetLocks, fleetOf, launchedObjects } from "../node/launch/support/kubernetes-objects.ts";
 import { imgmatchPrints } from "../node/launch/support/program.ts";
 import { anyHost, anyLock } from "../properties/support/machines.ts";
@@ -83,7 +84,9 @@ function wanted(lock: Lock, of = hosts, pins: Readonly<Record<string, string>> =
   return Object.fromEntries(
     of.flatMap(([name, host]) => {
       const { match } = resolveImage(lock, host, { pins });
-      return match === null ? [] : [[name, [lock.images[match.cell]?.tag ?? ""]]];
+      const image = match === null ? undefined : lock.images[match.cell];
+      // Left out of a fleet: NVIDIA's plugin would put the host's driver over the image's.
+      return image === undefined || isBundled(image) ? [] : [[name, [image.tag]]];
     }),
   );
 }

@@ -23,6 +23,14 @@ export interface Mount {
   readonly readOnly: boolean;
 }
 
+/** A port of the container that others reach. */
+export interface PublishedPort {
+  /** On the host, or of the service. */
+  readonly host: number;
+  readonly container: number;
+  readonly protocol: "tcp" | "udp";
+}
+
 /** The host's groups, by number: an image has no names for them. */
 export interface DeviceAccess {
   /** The groups that may open the device files, unless everybody may. */
@@ -71,6 +79,7 @@ export interface LaunchRequest {
   readonly name?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly mounts?: readonly Mount[];
+  readonly ports?: readonly PublishedPort[];
   readonly cpus?: number;
   readonly memoryMiB?: number;
   /** A label that the node must advertise (`imgmatch labels`), for targets that choose the node. null: any node. */
@@ -133,6 +142,8 @@ export interface LaunchTarget {
   readonly settings?: Readonly<Record<string, string>>;
   /** The target can claim devices. */
   readonly claims?: true;
+  /** Why the target publishes no ports. Absent if it does. */
+  readonly noPorts?: string;
   /**
    * Writes the launch. Throws `LAUNCH_UNSUPPORTED` for options that the target cannot express, and `LAUNCH_FAILED` if the host lacks
    * something that the image needs. `format` selects the form of a target with two.
@@ -146,6 +157,8 @@ export interface FleetTarget extends LaunchTarget {
   readonly labels: "kubernetes" | "nomad" | "docker" | "mesos";
   /** A note beside the label that the workloads ask for. */
   readonly fleetNote?: (documents: readonly Json[]) => string | null;
+  /** Why the target cannot run this image of a fleet; null if it can. Absent if it can run each. */
+  readonly whyNot?: (request: LaunchRequest) => string | null;
   /** One workload per image, on every node of the image. A batch runs there once. */
   fleet(launches: readonly LaunchRequest[], name: string): readonly Json[];
 }
@@ -161,7 +174,7 @@ export interface LocalTarget extends LaunchTarget {
 
 /** Adds the parts that all local targets share. */
 export function localTarget(
-  target: Pick<LocalTarget, "name" | "description" | "engine" | "settings" | "command">,
+  target: Pick<LocalTarget, "name" | "description" | "engine" | "settings" | "noPorts" | "command">,
 ): LocalTarget {
   return {
     ...target,

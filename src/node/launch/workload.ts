@@ -4,7 +4,7 @@ import { usageError } from "../../errors.ts";
 import type { Watching } from "../../io/world.ts";
 import type { QuestionOptions } from "../question.ts";
 import type { FleetLaunchOptions } from "./fleet/fleet-requests.ts";
-import type { LaunchFormat, LaunchTarget, Mount, Task } from "./target.ts";
+import type { LaunchFormat, LaunchTarget, Mount, PublishedPort, Task } from "./target.ts";
 import { unsupported } from "./unsupported.ts";
 
 export interface LaunchOptions extends Omit<QuestionOptions, "reference" | "local" | "explain">, Watching {
@@ -20,6 +20,8 @@ export interface LaunchOptions extends Omit<QuestionOptions, "reference" | "loca
   readonly env?: readonly string[];
   /** `SOURCE:TARGET[:ro]` */
   readonly mount?: readonly string[];
+  /** `HOST:CONTAINER`, or one number for both; `/udp` after it. */
+  readonly publish?: readonly string[];
   readonly cpus?: string;
   /** With its unit: `512m`, `16g`. */
   readonly memory?: string;
@@ -45,7 +47,7 @@ export interface LaunchOptions extends Omit<QuestionOptions, "reference" | "loca
 
 type ContainerFlags = Pick<
   LaunchOptions,
-  "args" | "task" | "name" | "env" | "mount" | "cpus" | "memory" | "command"
+  "args" | "task" | "name" | "env" | "mount" | "publish" | "cpus" | "memory" | "command"
 >;
 
 type TargetFlags = Pick<LaunchOptions, "set" | "option" | "format" | "fleet">;
@@ -66,6 +68,7 @@ export function workloadOf(
     args: flags.args ?? [],
     env,
     mounts: (flags.mount ?? []).map(parseMount),
+    ports: portsFor(target, flags.publish),
     options: optionsFor(target, own),
     settings: settingsFor(target, own.set),
     ...(flags.task === undefined ? {} : { task: flags.task }),
@@ -126,6 +129,30 @@ function parseMount(text: string): Mount {
   throw usageError(
     `--mount ${text} is not SOURCE:TARGET with two absolute paths`,
     "write --mount /data:/data:ro",
+  );
+}
+
+function portsFor(target: LaunchTarget, words: readonly string[] = []): readonly PublishedPort[] {
+  const [first] = words;
+  if (first !== undefined && target.noPorts !== undefined)
+    throw unsupported(target.name, `publish ${first}: ${target.noPorts}`, "leave --publish out");
+  const ports = words.map(parsePort);
+  const names = ports.map(({ host, protocol }) => `${host}/${protocol}`);
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  if (twice === undefined) return ports;
+  throw usageError(`--publish gives ${twice} twice`, "name another port of the host");
+}
+
+/** Reads `[HOST:]CONTAINER[/udp]`. Several addresses of a host are for the target's own words. */
+function parsePort(text: string): PublishedPort {
+  const match = /^(?:(\d{1,5}):)?(\d{1,5})(?:\/(tcp|udp))?$/.exec(text);
+  const container = Number(match?.[2]);
+  const host = Number(match?.[1] ?? container);
+  if ([host, container].every((port) => port >= 1 && port <= 65_535))
+    return { host, container, protocol: match?.[3] === "udp" ? "udp" : "tcp" };
+  throw usageError(
+    `--publish ${text} is not HOST:CONTAINER with two ports from 1 to 65535`,
+    "write --publish 8888:8888, or --publish 8888:8888/udp",
   );
 }
 

@@ -33,6 +33,7 @@ const podmanRun: Options = {
   "--name": true,
   "--env": true,
   "--mount": true,
+  "--publish": true,
   "--cpus": true,
   "--memory": true,
   "--entrypoint": true,
@@ -48,6 +49,7 @@ const dockerRun: Options = {
   "--env": true,
   "--volume": true,
   "--volume-driver": true,
+  "--publish": true,
   "--cpus": true,
   "--memory": true,
   "--entrypoint": true,
@@ -69,6 +71,7 @@ const composeFile: Shape = {
     "*": {
       image: "text",
       container_name: "text",
+      ports: [{ target: "whole", published: "text", protocol: "text" }],
       restart: "text",
       entrypoint: ["text"],
       command: ["text"],

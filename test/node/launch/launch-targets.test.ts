@@ -53,10 +53,11 @@ const titles: Readonly<Record<GoldenCase["asks"], (it: GoldenCase) => string>> =
   program: () => "### with its own program, anywhere",
 };
 
-function requestOf(name: string, { task, mode, asks }: GoldenCase): LaunchRequest {
+function requestOf(name: keyof typeof launchTargets, { task, mode, asks }: GoldenCase): LaunchRequest {
   const small: LaunchRequest = { ...gpuModes[mode], args: [], task, settings: needed[name] ?? {} };
   if (asks === "small") return small;
-  const full: LaunchRequest = { ...small, ...everything, node };
+  const { noPorts }: LaunchTarget = launchTargets[name];
+  const full: LaunchRequest = { ...small, ...everything, ...(noPorts && { ports: [] }), node };
   if (asks === "everything") return full;
   return { ...full, node: null, program: "/usr/bin/train", settings: alone[name] ?? {} };
 }

@@ -61,7 +61,7 @@ export function fleetRequests(target: FleetTarget, lock: Lock, options: FleetLau
         "claim devices for the plain tag, which is another image on each node",
         "leave --dra and --devices out, or --set image=plain",
       );
-    const launch = plainLaunch(lock, target.name, images, { ...options, name: fleetName });
+    const launch = plainLaunch(lock, target, images, { ...options, name: fleetName });
     return { name: fleetName, launches: [launch], label: keys.image, notes: unreached(images, launch) };
   }
   const gpus = gpuUnits(wanted, target.name);
@@ -71,9 +71,9 @@ export function fleetRequests(target: FleetTarget, lock: Lock, options: FleetLau
     fleetName,
     members.map(({ image }) => image.tag),
   );
-  const launches = members.map(({ cell, image, claim }, index): LaunchRequest => {
+  const made = members.map(({ cell, image, claim }, index) => {
     const value = imageValue(lock, cell);
-    return {
+    const request: LaunchRequest = {
       ...workload,
       task: workload.task ?? "service",
       name: names[index] ?? fleetName,
@@ -84,11 +84,18 @@ export function fleetRequests(target: FleetTarget, lock: Lock, options: FleetLau
       ...(claim === undefined ? {} : { claim, anyNode: keys.devices.map((key) => ({ key, value })) }),
       node: { key: keys.image, value },
     };
+    return { cell, request, whyNot: target.whyNot?.(request) ?? null };
   });
   const launched = new Set(members.map(({ cell }) => cell));
   const unserved = images.map(({ cell }) => cell).filter((cell) => !launched.has(cell));
+  const runs = made.filter(({ whyNot }) => whyNot === null);
   const label = devices === undefined ? keys.image : (keys.devices[0] ?? keys.image);
-  const notes = unserved.map((cell) => `left out: ${cell} serves none of these devices`);
+  const notes = [
+    ...unserved.map((cell) => `left out: ${cell} serves none of these devices`),
+    ...made.flatMap(({ cell, whyNot }) => (whyNot === null ? [] : [`left out: ${cell}: ${whyNot}`])),
+  ];
+  // Where none runs, the target refuses the first.
+  const launches = (runs.length > 0 ? runs : made.slice(0, 1)).map(({ request }) => request);
   return { name: fleetName, launches, label, notes };
 }
 
@@ -107,7 +114,7 @@ function eligibleImages(lock: Lock, options: ResolveImageOptions): readonly Flee
 /** One workload of the plain tag, for all nodes that have an image of the fleet. */
 function plainLaunch(
   lock: Lock,
-  targetName: string,
+  target: FleetTarget,
   images: readonly FleetImage[],
   { workload, name, gpus, ...question }: FleetLaunchOptions,
 ): LaunchRequest {
@@ -115,7 +122,7 @@ function plainLaunch(
   const image = images.find((each) => !withGpus || needsGpus(each.image.requires))?.image;
   if (image === undefined) throw noImage(lock);
   const { requires } = image;
-  return {
+  const launch: LaunchRequest = {
     ...workload,
     task: workload.task ?? "service",
     ...(name === undefined ? {} : { name }),
@@ -123,9 +130,16 @@ function plainLaunch(
     plainTag: `${lock.repository}:${lock.version}`,
     requires: withGpus ? neededRequirement(image) : { cpu: requires.cpu, ...noGpus },
     host: anyNode,
-    units: withGpus ? gpuUnits(gpus, targetName, vendorsOf(requires)[0]) : [],
+    units: withGpus ? gpuUnits(gpus, target.name, vendorsOf(requires)[0]) : [],
     anyNode: [{ key: questionKeys(lock, question).image, value: null }],
   };
+  for (const each of withGpus ? images : []) {
+    const why = target.whyNot?.({ ...launch, requires: each.image.requires }) ?? null;
+    if (why === null) continue;
+    const what = `run ${each.cell}, which some nodes have under the plain tag: ${why}`;
+    throw unsupported(target.name, what, "leave --set image=plain out, or change --pin");
+  }
+  return launch;
 }
 
 /** A workload asks for GPUs of one vendor. */

@@ -24,6 +24,7 @@ const cannot = unsupportedBy("apptainer");
 export const apptainer: LocalTarget = localTarget({
   name: "apptainer",
   description: "apptainer run on this machine",
+  noPorts: "the container uses the machine's network, and its ports are open there",
   settings: {
     rocm: "no: AMD devices without --rocm, where the host has ROCm libraries that would hide those of the image",
   },

@@ -21,6 +21,9 @@ function composeFile(request: LaunchRequest): Json {
       [service]: filled({
         image: reference,
         container_name: name,
+        ports: (request.ports ?? []).map(({ host, container, protocol }) => ({
+          ...{ target: container, published: String(host), protocol },
+        })),
         restart: task === "service" ? "unless-stopped" : "no",
         ...serviceFields(request),
         cpus,

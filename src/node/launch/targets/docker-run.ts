@@ -12,6 +12,7 @@ import {
   type LaunchRequest,
   type LocalTarget,
   type Mount,
+  type PublishedPort,
 } from "../target.ts";
 
 /**
@@ -65,17 +66,23 @@ export function modeOptions(
 }
 
 export function containerOptions(
-  { name, env = {}, mounts = [], cpus, memoryMiB, program }: LaunchRequest,
+  { name, env = {}, mounts = [], ports = [], cpus, memoryMiB, program }: LaunchRequest,
   folders = mountOptions(mounts),
 ): readonly string[] {
   return [
     ...flag("--name", name),
     ...flags("--env", assignments(env)),
     ...folders,
+    ...flags("--publish", ports.map(portOption)),
     ...flag("--cpus", cpus),
     ...flag("--memory", memoryMiB, "m"),
     ...flag("--entrypoint", program),
   ];
+}
+
+/** `8888:8888`, with `/udp` where it is no TCP. */
+function portOption({ host, container, protocol }: PublishedPort): string {
+  return `${host}:${container}${protocol === "tcp" ? "" : `/${protocol}`}`;
 }
 
 export function mountOptions(mounts: readonly Mount[]): readonly string[] {

@@ -3,7 +3,7 @@
  * validation accepts them (test/e2e/kubernetes.test.ts).
  */
 
-import type { GpuVendor } from "../../../hardware/gpu-vendors.ts";
+import { type GpuVendor, gpuVendors } from "../../../hardware/gpu-vendors.ts";
 import type { DaemonSet, Deployment } from "kubernetes-types/apps/v1.js";
 import type { Job } from "kubernetes-types/batch/v1.js";
 import type {
@@ -13,6 +13,7 @@ import type {
   PodSpec,
   PodTemplateSpec,
   ResourceRequirements,
+  Service,
   Toleration,
 } from "kubernetes-types/core/v1.js";
 import type { ObjectMeta } from "kubernetes-types/meta/v1.js";
@@ -21,7 +22,7 @@ import { filled, given } from "../fields.ts";
 import { neededUnits } from "../gpu-needs.ts";
 import type { GpuUnit } from "../gpu-units.ts";
 import { labelNames } from "../labels/vocabulary.ts";
-import type { FleetTarget, Json, LaunchRequest, Mount } from "../target.ts";
+import { type FleetTarget, isBundled, type Json, type LaunchRequest, type Mount } from "../target.ts";
 import { unsupportedBy } from "../unsupported.ts";
 import { dnsBaseName, dnsName } from "../workload-name.ts";
 import { doubleDollar } from "./compose.ts";
@@ -44,34 +45,75 @@ export const kubernetes: FleetTarget = {
     image: "plain: with --fleet, one workload of the fleet's plain tag, on nodes for which it has an image",
     kind: `one of ${kubernetesKinds.join(", ")}`,
     namespace: "metadata.namespace",
-    resource: "how the device plugin calls a GPU, where not nvidia.com/gpu or amd.com/gpu: amd.com/cpx_nps4",
+    resource:
+      "how the device plugin calls a GPU, where not nvidia.com/gpu or amd.com/gpu: amd.com/cpx_nps4, org.qnib/gpu",
   },
   launch: (request) => ({
     form: "documents",
-    documents: documentsOf(request, kubernetesObject(request)),
+    documents: documentsOf(request),
   }),
   fleetNote: (documents) =>
     documents.some((each) => (each as { kind?: string }).kind === "ResourceClaimTemplate")
       ? "devices by claim, from Kubernetes 1.34, with the vendor's DRA driver"
       : null,
-  fleet: (launches) => {
+  whyNot: whyHostsDriver,
+  fleet: (launches, name) => {
     const claiming = launches.some(({ claim }) => claim !== undefined);
-    return launches.flatMap((request) => documentsOf(request, fleetObject(request, claiming)));
+    const partOf = { [partOfLabel]: name };
+    const workloads = launches.flatMap((request) => [
+      ...claimsOf(request),
+      fleetObject(request, claiming, hasPorts(request) ? partOf : {}),
+    ]);
+    const [first] = launches.filter(hasPorts);
+    return asJson(first === undefined ? workloads : [...workloads, service({ ...first, name }, partOf)]);
   },
 };
 
+const nameLabel = "app.kubernetes.io/name";
+/** All workloads of a fleet. */
+const partOfLabel = "app.kubernetes.io/part-of";
+
 /** A claim comes before the workload that uses it. */
-function documentsOf(request: LaunchRequest, workload: Workload): readonly Json[] {
-  const { claim } = request;
-  const documents = claim === undefined ? [workload] : [claimTemplate(claim, identityOf(request)), workload];
-  return documents as unknown as readonly Json[];
+function documentsOf(request: LaunchRequest): readonly Json[] {
+  const workload = kubernetesObject(request);
+  const byName = { [nameLabel]: objectName(request) };
+  return asJson([...claimsOf(request), workload, ...(hasPorts(request) ? [service(request, byName)] : [])]);
 }
+
+function claimsOf(request: LaunchRequest): readonly object[] {
+  return request.claim === undefined ? [] : [claimTemplate(request.claim, identityOf(request))];
+}
+
+function asJson(documents: readonly object[]): readonly Json[] {
+  return documents as readonly Json[];
+}
+
+function hasPorts({ ports = [] }: LaunchRequest): boolean {
+  return ports.length > 0;
+}
+
+/** One address within the cluster for all pods with these labels. */
+function service(request: LaunchRequest, selector: Readonly<Record<string, string>>): Service {
+  const { name, labels, namespace } = identityOf(request);
+  const ports = (request.ports ?? []).map(({ host, container: targetPort, protocol }) => ({
+    // Several ports need names.
+    ...{ name: `${protocol}-${host}`, port: host, targetPort, protocol: protocolNames[protocol] },
+  }));
+  const metadata = filled<ObjectMeta>({ name, namespace, labels });
+  return { apiVersion: "v1", kind: "Service", metadata, spec: { selector: { ...selector }, ports } };
+}
+
+const protocolNames = { tcp: "TCP", udp: "UDP" } as const;
 
 /**
  * A service is a DaemonSet, which runs on every node of the image. A batch is a Job, which runs on one node. With claims a service is a
  * Deployment: a DaemonSet looks at nodes only, and nodes do not tell their devices.
  */
-function fleetObject(request: LaunchRequest, claiming: boolean): Workload {
+function fleetObject(
+  request: LaunchRequest,
+  claiming: boolean,
+  podLabels: Readonly<Record<string, string>>,
+): Workload {
   const service = claiming ? "deployment" : "daemonset";
   const kind = request.settings?.kind ?? (request.task === "batch" ? "job" : service);
   if (claiming && kind.toLowerCase() === "daemonset") {
@@ -80,7 +122,7 @@ function fleetObject(request: LaunchRequest, claiming: boolean): Workload {
       "use --set kind=deployment, or leave --dra out",
     );
   }
-  return kubernetesObject({ ...request, settings: { ...request.settings, kind } });
+  return kubernetesObject({ ...request, settings: { ...request.settings, kind } }, podLabels);
 }
 
 /** Kubernetes reads the terms as alternatives. */
@@ -95,7 +137,10 @@ function nodeSelectorTerms(labels: NonNullable<LaunchRequest["anyNode"]>): NodeS
   }));
 }
 
-function kubernetesObject(request: LaunchRequest): Workload {
+function kubernetesObject(
+  request: LaunchRequest,
+  podLabels: Readonly<Record<string, string>> = {},
+): Workload {
   const { name, labels, namespace } = identityOf(request);
   const { tag } = referenceParts(request.reference);
   const annotations =
@@ -105,11 +150,16 @@ function kubernetesObject(request: LaunchRequest): Workload {
   const ends = (kind === "pod" || kind === "job") && request.task !== "service";
   const restartPolicy = ends ? "Never" : "Always";
   const spec = podSpec(request, restartPolicy);
-  const template: PodTemplateSpec = { metadata: { labels }, spec };
+  const template: PodTemplateSpec = { metadata: { labels: { ...labels, ...podLabels } }, spec };
   const selector = { matchLabels: labels };
   switch (kind) {
     case "pod":
-      return { apiVersion: "v1", kind: "Pod", metadata, spec };
+      return {
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { ...metadata, labels: { ...labels, ...podLabels } },
+        spec,
+      };
     case "job":
       return { apiVersion: "batch/v1", kind: "Job", metadata, spec: { backoffLimit: 0, template } };
     case "deployment":
@@ -126,7 +176,7 @@ function kubernetesObject(request: LaunchRequest): Workload {
 
 function identityOf(request: LaunchRequest) {
   const name = objectName(request);
-  const labels = { "app.kubernetes.io/name": name, "app.kubernetes.io/managed-by": "imgmatch" };
+  const labels = { [nameLabel]: name, "app.kubernetes.io/managed-by": "imgmatch" };
   return { name, labels, namespace: namespaceOf(request) };
 }
 
@@ -172,7 +222,7 @@ function tolerationsOf(request: LaunchRequest): Toleration[] {
   const { claim } = request;
   const vendors = (claim?.alternatives ?? neededUnits(request)).map(({ vendor }) => vendor);
   return [...new Set(vendors)].map((vendor) => ({
-    key: gpuResources[vendor],
+    key: foreignResource(request.settings?.resource) ?? gpuResources[vendor],
     operator: "Exists",
     effect: "NoSchedule",
   }));
@@ -184,7 +234,7 @@ const gpuResources: Readonly<Record<GpuVendor, string>> = {
 };
 
 function container(request: LaunchRequest): Container {
-  const { args, program, env = {}, mounts = [], plainTag, settings } = request;
+  const { args, program, env = {}, mounts = [], ports = [], plainTag, settings } = request;
   checkMounts(mounts);
   if (settings?.image !== undefined && plainTag === undefined)
     throw cannot(
@@ -197,6 +247,9 @@ function container(request: LaunchRequest): Container {
     // `$(NAME)` is a reference to a variable, `$$` a dollar sign (API reference, Container.args).
     command: given(program, (word) => [doubleDollar(word)]),
     args: args.map(doubleDollar),
+    ports: ports.map(({ container: containerPort, protocol }) => ({
+      ...{ containerPort, protocol: protocolNames[protocol] },
+    })),
     env: Object.entries(env).map(([name, value]) => ({ name, value: doubleDollar(value) })),
     resources: filled<ResourceRequirements>({
       limits: resourceLimits(request),
@@ -218,16 +271,51 @@ function container(request: LaunchRequest): Container {
 function resourceOf({ vendor, mig }: GpuUnit, { resource }: NonNullable<LaunchRequest["settings"]>): string {
   if (resource === undefined)
     return mig === null ? gpuResources[vendor] : `nvidia.com/mig-${mig.profile.replaceAll("+", ".")}`;
-  if (new RegExp(`^${vendor}\\.com/[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$`).test(resource))
-    return resource;
+  const domain = domainOf(resource);
+  if (domain === `${vendor}.com` || foreignResource(resource) !== undefined) return resource;
   throw cannot(
     `ask for ${resource} for an image that takes ${gpuResources[vendor]}`,
-    `use --set resource=${vendor}.com/NAME, or leave it out`,
+    `use --set resource=${vendor}.com/NAME, or the name of another plugin, DOMAIN/NAME, or leave it out`,
+  );
+}
+
+/** The domain of an extended resource's name; null for what is no such name (Kubernetes, validation of IsExtendedResourceName). */
+function domainOf(resource: string): string | null {
+  const [, domain = ""] =
+    /^([a-z0-9.-]{1,240})\/[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/.exec(resource) ?? [];
+  const isDomain = domain.split(".").every((part) => part === dnsName(part));
+  return isDomain && !/(^|\.)kubernetes\.io$/.test(domain) ? domain : null;
+}
+
+/** A resource of a plugin that is no GPU vendor's: `org.qnib/gpu`. */
+function foreignResource(resource: string | undefined): string | undefined {
+  const domain = resource === undefined ? null : domainOf(resource);
+  const vendors = gpuVendors.map((each) => `${each}.com`);
+  return domain === null || vendors.includes(domain) ? undefined : resource;
+}
+
+/**
+ * NVIDIA's plugin and DRA driver name the GPUs to its runtime or by CDI, and both bring the host's libraries over the image's
+ * (NVIDIA/k8s-device-plugin, `DEVICE_LIST_STRATEGY`; NVIDIA/k8s-dra-driver-gpu, cdi.go).
+ */
+function whyHostsDriver(request: LaunchRequest): string | null {
+  if (!isBundled(request)) return null;
+  if (request.claim === undefined && foreignResource(request.settings?.resource) !== undefined) return null;
+  return "it bundles its driver, and NVIDIA's plugin and DRA driver put the host's over it";
+}
+
+function refuseHostsDriver(request: LaunchRequest): void {
+  const why = whyHostsDriver(request);
+  if (why === null) return;
+  throw cannot(
+    `run the image: ${why}`,
+    "name the resource of a plugin that hands over devices alone, --set resource=DOMAIN/NAME, or build a cell that takes the host's driver (driver mode host)",
   );
 }
 
 function resourceLimits(request: LaunchRequest): Record<string, string> {
   const { cpus, memoryMiB, settings = {} } = request;
+  refuseHostsDriver(request);
   const units = request.claim === undefined ? neededUnits(request) : [];
   const names = new Set(units.map((unit) => resourceOf(unit, settings)));
   if (names.size > 1) {

@@ -18,7 +18,15 @@ import { refuseVendor, wholeGpus, type ByVendorWords } from "../gpu-needs.ts";
 import { needsGpus } from "../../../lock/requirement.ts";
 import { labelNames } from "../labels/vocabulary.ts";
 import { shellWords } from "../shell.ts";
-import type { FleetTarget, Json, LaunchCommand, LaunchRequest, LaunchTarget, Mount } from "../target.ts";
+import type {
+  FleetTarget,
+  Json,
+  LaunchCommand,
+  LaunchRequest,
+  LaunchTarget,
+  Mount,
+  PublishedPort,
+} from "../target.ts";
 import { unsupported, unsupportedBy } from "../unsupported.ts";
 import { baseName, dnsBaseName, dnsName } from "../workload-name.ts";
 
@@ -32,6 +40,7 @@ export const mesos: LaunchTarget = {
   description: "mesos-execute, one task on a Mesos cluster",
   gpus: "scheduler",
   formats: ["shell", "json"],
+  noPorts: "mesos-execute has no option for ports",
   settings: { master: "host:port of the master (default: leader.mesos:5050, its name in Mesos-DNS)" },
   launch: (request) => ({ form: "command", command: mesosExecute(request) }),
 };
@@ -100,7 +109,8 @@ export const marathon: FleetTarget = {
 };
 
 function marathonApp(request: LaunchRequest, more: readonly Json[] = []): Json {
-  const { reference, args, program, env = {}, mounts = [], cpus = 1, memoryMiB = 1024, name } = request;
+  const { reference, args, program, env = {}, mounts = [], ports = [], cpus = 1, memoryMiB = 1024 } = request;
+  const { name } = request;
   if (request.task === "batch")
     throw marathonCannot("run a batch: it starts again what has ended", "launch it with chronos");
   refuseVendor(request, marathonCannot, whyNot);
@@ -117,6 +127,9 @@ function marathonApp(request: LaunchRequest, more: readonly Json[] = []): Json {
       docker: { image: byDigest(reference) },
       volumes: mounts.map(volume),
     }),
+    // UCR containers without a network of their own listen on the agent's ports (docs/ports.md, "Host Networking").
+    portDefinitions: ports.map(agentPort),
+    requirePorts: ports.length === 0 ? undefined : true,
     // An app has at most one of these. A shell runs `cmd`. The image's entrypoint, or the first word of its command, gets `args`
     // (apache/mesos, isolators/docker/runtime.cpp).
     args: program === undefined ? args : undefined,
@@ -124,6 +137,14 @@ function marathonApp(request: LaunchRequest, more: readonly Json[] = []): Json {
     env,
     constraints: [...attributeConstraint("marathon", "CLUSTER", request), ...more],
   });
+}
+
+function agentPort({ host, container, protocol }: PublishedPort): Json {
+  if (host === container) return { port: host, protocol };
+  throw marathonCannot(
+    `publish ${host}:${container}: the container listens on the agent's own ports`,
+    `use --publish ${container}`,
+  );
 }
 
 /** A path of DNS names (Marathon, state/PathId.scala). */
@@ -148,6 +169,7 @@ export const chronos: LaunchTarget = {
   description: "a job for Chronos on Mesos, for images without GPU code",
   gpus: "scheduler",
   formats: ["json", "yaml"],
+  noPorts: "its jobs have no ports",
   settings: {
     schedule: "ISO 8601 repetition/start/interval (default: R1//PT24H, once and now)",
     retries: "after a failure (default: 2)",

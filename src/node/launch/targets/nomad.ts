@@ -10,7 +10,7 @@ import { byDigest } from "../../../oci/immutable-reference.ts";
 import { filled, given } from "../fields.ts";
 import { neededUnits, refuseBundled, refuseVendor, wholeCpus, type ByVendorWords } from "../gpu-needs.ts";
 import { labelNames } from "../labels/vocabulary.ts";
-import type { FleetTarget, Json, LaunchRequest, Mount } from "../target.ts";
+import type { FleetTarget, Json, LaunchRequest, Mount, PublishedPort } from "../target.ts";
 import { unsupportedBy } from "../unsupported.ts";
 import { dnsBaseName } from "../workload-name.ts";
 
@@ -52,9 +52,15 @@ function job(request: LaunchRequest, type: string, groups: readonly Json[]): Jso
 }
 
 function taskGroup(request: LaunchRequest, name: string, policies = true): Json {
-  const { task = "batch" } = request;
+  const { task = "batch", ports = [] } = request;
   return {
-    ...filled({ Name: name, Count: 1, Constraints: constraintsOf(request) }),
+    ...filled({
+      Name: name,
+      Count: 1,
+      Constraints: constraintsOf(request),
+      // The Docker driver leads them into the container (api/resources.go, Port; drivers/docker/config.go, `ports`).
+      Networks: ports.length === 0 ? [] : [{ ReservedPorts: ports.map(reservedPort) }],
+    }),
     // Nomad does not retry a failed batch. System jobs have no rescheduling.
     ...(task === "batch" && policies
       ? { RestartPolicy: { Attempts: 0, Mode: "fail" }, ReschedulePolicy: { Attempts: 0, Unlimited: false } }
@@ -64,7 +70,7 @@ function taskGroup(request: LaunchRequest, name: string, policies = true): Json 
 }
 
 function containerTask(request: LaunchRequest): Json {
-  const { reference, args, program, env = {}, mounts = [], cpus, memoryMiB } = request;
+  const { reference, args, program, env = {}, mounts = [], ports = [], cpus, memoryMiB } = request;
   return {
     ...filled({
       Name: "main",
@@ -74,6 +80,7 @@ function containerTask(request: LaunchRequest): Json {
         entrypoint: given(program, (word) => [template(word)]),
         args: args.map(template),
         mount: mounts.map(boundFolder),
+        ports: ports.map(portLabel),
       }),
       Env: Object.fromEntries(Object.entries(env).map(([key, value]) => [key, literal(value)])),
     }),
@@ -84,6 +91,15 @@ function containerTask(request: LaunchRequest): Json {
       Devices: devices(request),
     }),
   };
+}
+
+function reservedPort(port: PublishedPort): Json {
+  return { Label: portLabel(port), Value: port.host, To: port.container };
+}
+
+/** Nomad has TCP and UDP under each port. */
+function portLabel({ host }: PublishedPort): string {
+  return `port${host}`;
 }
 
 function boundFolder({ source, target, readOnly }: Mount): Json {

@@ -24,6 +24,7 @@ export const slurm: LaunchTarget = {
   description: "sbatch with srun and the pyxis plugin, or srun alone with --set submit=srun",
   gpus: "scheduler",
   formats: ["shell", "json"],
+  noPorts: "the container uses the node's network, and its ports are open there",
   settings: {
     submit: "sbatch (default) or srun",
     partition: "where to queue",

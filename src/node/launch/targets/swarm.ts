@@ -10,7 +10,7 @@ import { assignments, filled, flag, flags, given } from "../fields.ts";
 import { refuseBundled, wholeGpus } from "../gpu-needs.ts";
 import { labelNames } from "../labels/vocabulary.ts";
 import { shellWord } from "../shell.ts";
-import type { FleetTarget, Json, LaunchCommand, LaunchRequest } from "../target.ts";
+import type { FleetTarget, Json, LaunchCommand, LaunchRequest, PublishedPort } from "../target.ts";
 import { unsupportedBy } from "../unsupported.ts";
 import { dnsBaseName, dnsName } from "../workload-name.ts";
 import { serviceFields } from "./compose.ts";
@@ -42,7 +42,7 @@ export const swarm: FleetTarget = {
 
 function serviceCreate(request: LaunchRequest): LaunchCommand {
   const { reference, args, program, env = {}, mounts = [], cpus, memoryMiB, options = [] } = request;
-  const { task = "batch" } = request;
+  const { task = "batch", ports = [] } = request;
   const count = gpuCount(request);
   return {
     argv: [
@@ -56,6 +56,13 @@ function serviceCreate(request: LaunchRequest): LaunchCommand {
       ...flags("--constraint", constraints(request)),
       ...flags("--env", assignments(env)),
       ...mountOptions(mounts),
+      ...flags(
+        "--publish",
+        ports.map((port) => {
+          const { published, target, protocol, mode } = hostPort(port);
+          return `published=${published},target=${target},protocol=${protocol},mode=${mode}`;
+        }),
+      ),
       ...flag("--limit-cpu", cpus),
       ...flag("--limit-memory", memoryMiB, "m"),
       // Docker splits the value as a shell does (docker/cli, ShlexOpt).
@@ -94,6 +101,7 @@ function stackService(request: LaunchRequest, spread: "replicated" | "global"): 
   return filled({
     image: reference,
     ...serviceFields(request),
+    ports: (request.ports ?? []).map(hostPort),
     deploy: filled({
       mode: batch ? `${spread}-job` : spread,
       restart_policy: batch ? { condition: "none" } : undefined,
@@ -107,6 +115,14 @@ function stackService(request: LaunchRequest, spread: "replicated" | "global"): 
       }),
     }),
   });
+}
+
+/**
+ * On the node that runs the task. The default, the routing mesh, joins each node to the network "ingress", and a node whose networks change
+ * loses every task with generic resources, as above.
+ */
+function hostPort({ host, container, protocol }: PublishedPort) {
+  return { target: container, published: host, protocol, mode: "host" } as const;
 }
 
 function gpuCount(request: LaunchRequest): number {

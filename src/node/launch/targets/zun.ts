@@ -18,6 +18,7 @@ export const zun: LaunchTarget = {
   description: "openstack appcontainer run, for images without GPU code",
   gpus: "scheduler",
   formats: ["shell", "json"],
+  noPorts: "a container of Zun has its own address, and all its ports are there",
   settings: {
     image: "tag: pull by the tag alone, as Zun drops the digest (needed)",
     labels: "yes: only nodes whose engine has the label, where Zun's scheduler has its LabelFilter on",

@@ -32,21 +32,21 @@ export function launchedObjects(): readonly (readonly [string, KubernetesObject]
   return (["batch", "service"] as const).flatMap((task) =>
     kinds[task].flatMap((kind) =>
       Object.entries(gpuModes).flatMap(([mode, image]) => {
-        const small: LaunchRequest = { ...image, args: [], task, settings: { kind } };
+        const own = mode === "bundled driver" ? { resource: "org.qnib/gpu" } : {};
+        const small: LaunchRequest = { ...image, args: [], task, settings: { kind, ...own } };
         const full: LaunchRequest = { ...small, ...everything, node };
         const run: LaunchRequest = { ...full, node: null, program: "/usr/bin/train" };
-        return Object.entries({ small, full, run }).map(
-          ([size, request]) => [`${kind}, ${task}, ${mode}, ${size}`, launched(request)] as const,
+        return Object.entries({ small, full, run }).flatMap(([size, request]) =>
+          launched(request).map((object) => [`${kind}, ${task}, ${mode}, ${size}`, object] as const),
         );
       }),
     ),
   );
 }
 
-function launched(request: LaunchRequest): KubernetesObject {
+function launched(request: LaunchRequest): readonly KubernetesObject[] {
   const output = kubernetes.launch(request);
-  const [document] = output.form === "documents" ? output.documents : [];
-  return document as unknown as KubernetesObject;
+  return (output.form === "documents" ? output.documents : []) as unknown as readonly KubernetesObject[];
 }
 
 export const fleetLocks: Readonly<Record<string, () => Promise<Lock>>> = {

@@ -39,7 +39,7 @@ const refusals = {
   chronos: { LAUNCH_UNSUPPORTED: either(wantsGpu, isService) },
   compose: { LAUNCH_FAILED: noRuntime },
   docker: { LAUNCH_FAILED: noRuntime },
-  kubernetes: {},
+  kubernetes: { LAUNCH_UNSUPPORTED: bundlesDriver },
   marathon: { LAUNCH_UNSUPPORTED: either(isBatch, isMig, isAmd) },
   // "everything" is kept to the nodes that the image fits, "program" is not.
   mesos: { LAUNCH_UNSUPPORTED: either(isService, isMig, isAmd, ({ asks }) => asks === "everything") },

@@ -61,6 +61,10 @@ export const everything = {
     { source: "/srv/data", target: "/data", readOnly: true },
     { source: "/scratch", target: "/out", readOnly: false },
   ],
+  ports: [
+    { host: 8888, container: 8888, protocol: "tcp" },
+    { host: 5353, container: 5353, protocol: "udp" },
+  ],
   cpus: 4,
   memoryMiB: 16384,
 } as const satisfies Partial<LaunchRequest>;

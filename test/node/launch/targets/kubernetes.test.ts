@@ -58,7 +58,32 @@ describe("a launch on Kubernetes", () => {
       specOf({ ...gpuModes.AMD, settings: settings ?? {} }).containers[0].resources.limits;
     expect(limits({})).toEqual({ "amd.com/gpu": "2" });
     expect(limits({ resource: "amd.com/cpx_nps4" })).toEqual({ "amd.com/cpx_nps4": "2" });
-    for (const resource of ["nvidia.com/gpu", "amd.com/", "cpx_nps4"])
+    for (const resource of [
+      "nvidia.com/gpu",
+      "amd.com/",
+      "cpx_nps4",
+      "kubernetes.io/gpu",
+      "A_B/gpu",
+      "x/y/z",
+    ])
       expect(() => limits({ resource })).toThrow(/LAUNCH_UNSUPPORTED.*amd\.com\/NAME/s);
+  });
+
+  it("asks for the resource of any other plugin, and tolerates its taint", () => {
+    const resource = "aliyun.com/gpu-mem";
+    const { containers, tolerations } = specOf({ settings: { resource } });
+    expect(containers[0].resources.limits).toEqual({ [resource]: "2" });
+    expect(tolerations).toEqual([{ key: resource, operator: "Exists", effect: "NoSchedule" }]);
+  });
+
+  it("runs an image that bundles its driver by a plugin that hands over devices alone", () => {
+    const bundled = gpuModes["bundled driver"];
+    for (const settings of [{}, { resource: "nvidia.com/gpu" }, { resource: "nvidia.com/gpu.shared" }])
+      expect(() => specOf({ ...bundled, settings })).toThrow(
+        /^LAUNCH_UNSUPPORTED: kubernetes cannot run the image: it bundles its driver, .*\n {2}fix: .*--set resource=DOMAIN\/NAME/,
+      );
+    const limits = specOf({ ...bundled, settings: { resource: "org.qnib/gpu" } }).containers[0].resources
+      .limits;
+    expect(limits).toEqual({ "org.qnib/gpu": "2" });
   });
 });

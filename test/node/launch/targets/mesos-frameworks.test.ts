@@ -29,7 +29,7 @@ const volumes: Shape = [
   { container_path: "text", mode: "text", source: { type: "text", host_path: { path: "text" } } },
 ];
 
-/** mesosphere/marathon 1.10, types/app.raml, appContainer.raml, docker.raml, volumes.raml (AppHostVolume), constraint.raml. */
+/** mesosphere/marathon 1.10, types/app.raml, appContainer.raml, docker.raml, volumes.raml (AppHostVolume), portDefinition.raml, constraint.raml. */
 const app: Shape = {
   id: "text",
   instances: "whole",
@@ -41,6 +41,8 @@ const app: Shape = {
     docker: { image: "text" },
     volumes: [{ containerPath: "text", hostPath: "text", mode: "text" }],
   },
+  portDefinitions: [{ port: "whole", protocol: "text" }],
+  requirePorts: "yes or no",
   cmd: "text",
   args: ["text"],
   env: { "*": "text" },

@@ -9,7 +9,7 @@ const constraint: Shape = { LTarget: "text", RTarget: "text", Operand: "text" };
 
 /**
  * hashicorp/nomad 1.10.0: api/jobs.go (Job), api/tasks.go (TaskGroup, Task, RestartPolicy, ReschedulePolicy), api/resources.go
- * (Resources, RequestedDevice), and for Config drivers/docker/config.go (taskConfigSpec, mountBodySpec). Nomad ignores fields
+ * (Resources, RequestedDevice, NetworkResource, Port), and for Config drivers/docker/config.go (taskConfigSpec, mountBodySpec). Nomad ignores fields
  * that it does not know.
  */
 const document: Shape = {
@@ -24,6 +24,7 @@ const document: Shape = {
         Name: "text",
         Count: "whole",
         Constraints: [constraint],
+        Networks: [{ ReservedPorts: [{ Label: "text", Value: "whole", To: "whole" }] }],
         RestartPolicy: { Interval: "whole", Attempts: "whole", Delay: "whole", Mode: "text" },
         ReschedulePolicy: { Attempts: "whole", Interval: "whole", Delay: "whole", Unlimited: "yes or no" },
         Tasks: [
@@ -34,6 +35,7 @@ const document: Shape = {
               image: "text",
               entrypoint: ["text"],
               args: ["text"],
+              ports: ["text"],
               mount: [{ type: "text", source: "text", target: "text", readonly: "yes or no" }],
             },
             Env: { "*": "text" },
