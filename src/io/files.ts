@@ -1,9 +1,10 @@
 /** Reads files, and turns the system's errors into problems. */
 
-import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { faultOf, ImgmatchError } from "../errors.ts";
 import type { ProblemCode } from "../problem-codes.ts";
+import { attempt } from "./attempt.ts";
 import { type InputLimit, inputTooLarge } from "./limits.ts";
 
 /**
@@ -26,7 +27,7 @@ export interface ReadOptions {
   readonly shown?: string;
   /** For a missing file. */
   readonly fix?: string;
-  /** The flag that names the file. If a folder above has a missing file, the fix is the flag with that path. */
+  /** The flag that names the file. If a folder above or below has a missing file, the fix is the flag with that path. */
   readonly flag?: string;
 }
 
@@ -57,13 +58,46 @@ function readFileBytes(
     if (error instanceof ImgmatchError) throw error;
     if (!isErrno(error, "ENOENT", "ENOTDIR")) throw unreadable(shown, error);
     const at = { file: shown };
-    const above = flag === undefined ? null : fileAbove(path);
-    const fix = above === null ? usual : `it is in a folder above: ${flag} ${above}`;
+    const fix = flag === undefined ? usual : fixFor(path, flag, usual);
     throw new ImgmatchError(
       { code: missingCode, message: "no such file", at, ...(fix === undefined ? {} : { fix }) },
       { cause: error },
     );
   }
+}
+
+function fixFor(path: string, flag: string, usual: string | undefined): string | undefined {
+  const above = fileAbove(path);
+  if (above !== null) return `it is in a folder above: ${flag} ${above}`;
+  const [first, ...others] = filesBelow(path);
+  if (first === undefined) return usual;
+  const more = others.length === 0 ? "" : `, and ${others.length} more`;
+  const below = `there is ${flag} ${first} below${more}`;
+  return usual === undefined ? below : `${usual}; ${below}`;
+}
+
+/** How deep, and in how many folders, a file is looked for that is not where the command asks. */
+const belowBounds = { depth: 3, folders: 500 };
+
+/** In a folder of several projects, a command usually means one of them. */
+function filesBelow(path: string): readonly string[] {
+  if (isAbsolute(path)) return [];
+  const found: string[] = [];
+  let level: readonly string[] = [""];
+  for (let depth = 0, left = belowBounds.folders; depth < belowBounds.depth; depth++) {
+    level = level.flatMap(foldersIn).slice(0, left);
+    left -= level.length;
+    found.push(...level.map((folder) => join(folder, path)).filter((each) => existsSync(each)));
+  }
+  return found.sort();
+}
+
+function foldersIn(folder: string): readonly string[] {
+  const entries = attempt(() => readdirSync(folder === "" ? "." : folder, { withFileTypes: true }), []);
+  return entries
+    .filter((entry) => entry.isDirectory() && !/^(\.|node_modules$)/.test(entry.name))
+    .map(({ name }) => join(folder, name))
+    .sort();
 }
 
 /** In a subfolder, a command usually means the project's file. */

@@ -84,3 +84,30 @@ test("what is too large is refused before it is read, also where it has no size"
   if (process.platform === "win32") return;
   await expect(readTextFile("/dev/zero", limit)).rejects.toThrow("has more than 3 bytes, the limit is 3");
 });
+
+test("a missing file of a project is looked for in folders above and below", async () => {
+  const lock = "images/a.lock.json";
+  const folder = makeFolder({
+    [`b/${lock}`]: "",
+    [`deep/er/c/${lock}`]: "",
+    [`too/deep/for/it/${lock}`]: "",
+    [`node_modules/d/${lock}`]: "",
+    [`.hidden/${lock}`]: "",
+    "b/sub/x": "",
+    "empty/x": "",
+  });
+  const options = { missingCode: "LOCK_NOT_FOUND", fix: "make one", flag: "--lock" } as const;
+  const before = process.cwd();
+  const fixIn = async (from: string) => {
+    process.chdir(join(folder, from));
+    const error = await readTextFile(lock, inputLimits.lock, options).catch((thrown) => thrown);
+    return error.problems[0].fix;
+  };
+  try {
+    expect(await fixIn("")).toBe(`make one; there is --lock b/${lock} below, and 1 more`);
+    expect(await fixIn("b/sub")).toBe(`it is in a folder above: --lock ../${lock}`);
+    expect(await fixIn("empty")).toBe("make one");
+  } finally {
+    process.chdir(before);
+  }
+});

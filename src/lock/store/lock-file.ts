@@ -1,5 +1,6 @@
 /** Reads the lock from disk and checks it. */
 
+import { existsSync } from "node:fs";
 import { ImgmatchError } from "../../errors.ts";
 import { readTextFile } from "../../io/files.ts";
 import { inputLimits } from "../../io/limits.ts";
@@ -19,6 +20,7 @@ export async function readLock(path: string, shown = path): Promise<Lock> {
 
 /** null without a file. A lock that cannot be read throws. */
 export async function readLockIfPresent(path: string, shown = path): Promise<Lock | null> {
+  if (!existsSync(path)) return null;
   try {
     return await readLock(path, shown);
   } catch (error) {
