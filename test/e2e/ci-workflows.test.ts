@@ -14,6 +14,8 @@ const stack = inject("stack");
 const marches =
   process.arch === "arm64" ? ["armv8-a", "armv8.1-a", "armv8.2-a"] : ["x86-64", "x86-64-v2", "x86-64-v3"];
 
+const read = <T>(name: string) => parse(readFileSync(`docs/examples/ci/${name}`, "utf8")) as T;
+
 interface Step {
   readonly id?: string;
   readonly run?: string;
@@ -30,11 +32,53 @@ interface GitlabJob {
   readonly after_script?: readonly string[];
   readonly parallel?: number;
 }
+/** The words of each stage, as its service runs them. */
+interface Stages {
+  readonly plan: string;
+  readonly build: readonly string[];
+  readonly publish: string;
+}
+
+interface GocdJob {
+  readonly tasks: readonly { readonly exec?: { readonly arguments: readonly string[] } }[];
+  readonly environment_variables?: { readonly SHARD: string };
+}
+type GocdStage = Readonly<Record<string, { readonly jobs: Readonly<Record<string, GocdJob>> }>>;
+
+/** Each job's words, with its variable exported. */
+function gocdStages(): Stages {
+  const { pipelines } = read<{ pipelines: { images: { stages: readonly GocdStage[] } } }>("images.gocd.yaml");
+  const stages: GocdStage = Object.assign({}, ...pipelines.images.stages);
+  const wordsOf = (stage: string) =>
+    Object.values(stages[stage]?.jobs ?? {}).map(({ tasks, environment_variables }) => {
+      const [words, ...others] = tasks.flatMap((task) => task.exec?.arguments.at(-1) ?? []);
+      expect(others).toEqual([]);
+      return `${environment_variables === undefined ? "" : `export SHARD=${environment_variables.SHARD}\n`}${words}`;
+    });
+  return {
+    plan: wordsOf("plan").join("\n"),
+    build: wordsOf("build"),
+    publish: wordsOf("publish").join("\n"),
+  };
+}
+
+/** Each step is a program of its own, `sh -xe`. */
+function jenkinsStages(): Stages {
+  const text = readFileSync("docs/examples/ci/Jenkinsfile", "utf8");
+  const [plan = "", build = "", keep = "", publish = "", ...others] = text.split("sh '''").slice(1);
+  expect(others).toEqual([]);
+  const step = (words: string) => `sh -xe <<'STEP'\n${words.split("'''")[0]}\nSTEP\n`;
+  const shards = /values (.*)/.exec(text)?.[1]?.match(/\d/g) ?? [];
+  return {
+    plan: step(plan),
+    build: shards.map((shard) => `export SHARD=${shard}\n${step(build)}${step(keep)}`),
+    publish: step(publish),
+  };
+}
+
 type GitlabPipeline = Readonly<Record<"plan" | "build" | "publish", GitlabJob>> & {
   readonly default: { readonly before_script: readonly string[] };
 };
-
-const read = <T>(name: string) => parse(readFileSync(`docs/examples/ci/${name}`, "utf8")) as T;
 
 describe("CI workflows", needs(stack.available ? null : stack.reason), () => {
   let env: NodeJS.ProcessEnv;
@@ -174,6 +218,44 @@ describe("CI workflows", needs(stack.available ? null : stack.reason), () => {
     expect(await locked()).toEqual([...marches].sort());
     expect(await pipeline()).toContain("3 cells: 0 to build, 3 unchanged");
   });
+
+  it.concurrent.each([
+    ["GoCD", gocdStages],
+    ["Jenkins", jenkinsStages],
+  ])(
+    "%s builds in two jobs, joins their locks, publishes, and then has nothing to build",
+    async (name, stages) => {
+      const { plan, build, publish } = stages();
+      const { project, checkout, locked } = await fleetNamed(name.toLowerCase());
+      const pipeline = async () => {
+        const planning = await checkout();
+        const planned = await bash(plan, planning);
+        const publishing = await checkout();
+        const said = await Promise.all(
+          build.map(async (words) => {
+            const folder = await checkout();
+            cpSync(join(planning, "shards.json"), join(folder, "shards.json"));
+            const job = await bash(words, folder);
+            const locks = join(folder, "locks");
+            if (existsSync(locks)) cpSync(locks, join(publishing, "locks"), { recursive: true });
+            return job;
+          }),
+        );
+        const idle = said.filter((each) => /^nothing to build here$/m.test(each)).length;
+        return { planned, idle, published: await bash(publish, publishing) };
+      };
+      const first = await pipeline();
+      expect(first.planned).toContain("3 cells: 3 to build");
+      expect(first.idle).toBe(0);
+      expect(first.published).toContain(`${project.repository}:1.0.0@sha256:`);
+      expect(await locked()).toEqual([...marches].sort());
+
+      const second = await pipeline();
+      expect(second.planned).toContain("3 cells: 0 to build, 3 unchanged");
+      expect(second.idle).toBe(2);
+      expect(second.published).toContain("index unchanged");
+    },
+  );
 
   it.concurrent("GitLab's does, with a job more than there are shards", async () => {
     const { plan, build, publish, default: all } = read<GitlabPipeline>("gitlab.yml");
