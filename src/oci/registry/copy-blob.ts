@@ -1,5 +1,6 @@
 /** Writes blobs, copied or from memory (OCI distribution-spec, "Mounting a blob from another repository", "Pushing a blob in chunks"). */
 
+import { unlessRefused } from "./advice.ts";
 import type { BlobCopier, BlobWriter, RegistryClient } from "./client.ts";
 import { apiHost, namedUrl, registryUrl } from "./registry-endpoint.ts";
 import { digestMismatch, malformed, refused } from "./failure.ts";
@@ -7,12 +8,18 @@ import { registryLimits } from "../../io/limits.ts";
 import type { Digest } from "../digest.ts";
 import { digestOf } from "../digest-of.ts";
 import type { ImageReference } from "../reference.ts";
-import type { HttpRequest, HttpResponse, OperationOptions } from "./transport.ts";
+import type { Advising, HttpRequest, HttpResponse, OperationOptions } from "./transport.ts";
 
 type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
 /** Some storage accepts less than 5 MiB only at the end. */
 const sentBytes = 8 * 1024 * 1024;
+
+const advising: Advising = {
+  on: "mount",
+  wants: "an upload",
+  isAnswer: ({ status }) => status === 201 || status === 202,
+};
 
 export function copyOperations({
   send,
@@ -29,12 +36,15 @@ export function copyOperations({
   /** The address to send the blob to; null if the registry has mounted it. */
   async function begin(from: ImageReference | null, to: ImageReference, digest: Digest): Promise<URL | null> {
     const url = registryUrl(to, "blobs", "uploads/", plainHttp);
-    if (from !== null && apiHost(from.registry) === apiHost(to.registry)) {
+    const isMount = from !== null && apiHost(from.registry) === apiHost(to.registry);
+    if (isMount) {
       url.searchParams.set("mount", digest);
       url.searchParams.set("from", from.repository);
     }
-    const request = uploadRequest(to, "POST", url, { body: new Uint8Array() });
-    const response = await send(request);
+    const plain = uploadRequest(to, "POST", url, { body: new Uint8Array() });
+    const request = isMount ? { ...plain, advises: advising } : plain;
+    const response = await unlessRefused(send(request), () => null);
+    if (response === null) return begin(null, to, digest);
     if (response.status === 201) return null;
     if (response.status !== 202) throw refused(request, response);
     return nextUploadUrl(request, response);

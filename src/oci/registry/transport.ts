@@ -18,8 +18,18 @@ export interface HttpRequest {
   readonly inPieces?: boolean;
   /** The right that the request needs. */
   readonly scope?: Scope;
+  /** The request only advises. */
+  readonly advises?: Advising;
   /** No wrapper may repeat the request. The write of a tag follows a look at it, so a second write needs a second look. */
   readonly once?: boolean;
+}
+
+/** Marks a request that advises. All others decide: a wrong "absent" could overwrite or drop something there. */
+export interface Advising {
+  readonly on: "tags" | "mount" | "attached";
+  /** Words for what `isAnswer` takes. */
+  readonly wants: string;
+  readonly isAnswer: (response: HttpResponse) => boolean;
 }
 
 /** A right in a repository, as the token protocol words it (distribution, `docs/content/spec/auth/scope.md`). */
