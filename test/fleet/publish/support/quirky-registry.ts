@@ -324,6 +324,59 @@ export const quirks = {
   // buildkit#3776, harbor#9427
   "immutable as ECR": () => immutable(400, "TAG_INVALID"),
   "immutable as Harbor": () => immutable(412, "PRECONDITION"),
+} satisfies Readonly<Record<string, () => Quirk>>;
+
+const mebibyte = 1024 * 1024;
+
+/** Those of uploads. A chunk is a PATCH with a range. */
+export const uploadQuirks = {
+  none: () => (_, serve) => serve(),
+  // rust-oci-client#35: GHCR
+  "chunks of at most 4 MiB, and no whole": () => (asked, serve) => {
+    const message = "the request body is too large and exceeds the maximum permissible limit of 4.00MiB";
+    const isTooLong = asked.method === "PATCH" && asked.body.length > 4 * mebibyte;
+    return isTooLong ? { status: 416, body: { errors: [{ code: "UNKNOWN", message }] } } : serve();
+  },
+  "chunks of at most 4 MiB": () =>
+    where(
+      ({ headers, body }) => headers["content-range"] !== undefined && body.length > 4 * mebibyte,
+      refuse(416),
+    ),
+  "413 for more than 8 MiB": () =>
+    where(({ method, body }) => method === "PATCH" && body.length > 8 * mebibyte, refuse(413)),
+  "a cut after 8 MiB": () =>
+    where(({ method, body }) => method === "PATCH" && body.length > 8 * mebibyte, "cut"),
+  // distribution-spec#391
+  "chunks of at least 10 MiB": () => {
+    let got = 0;
+    return (asked, serve) => {
+      const isChunk = asked.headers["content-range"] !== undefined;
+      if (asked.method === "PATCH" && !isChunk) return refuse(413);
+      if (isChunk) got += asked.body.length;
+      if (isChunk && asked.body.length < 10 * mebibyte && got < 12 * mebibyte) return refuse(416);
+      const reply = serve();
+      if (asked.method !== "POST" || reply === "cut") return reply;
+      return { ...reply, headers: { ...reply.headers, "oci-chunk-min-length": String(10 * mebibyte) } };
+    };
+  },
+  // containers-roadmap#2831
+  "a range that stands still": () => (asked, serve) => {
+    const reply = serve();
+    return reply === "cut" || asked.method !== "PATCH"
+      ? reply
+      : { ...reply, headers: { ...reply.headers, range: "0-0" } };
+  },
+  "a location with a query": () => (asked, serve) => {
+    const reply = serve();
+    const location = reply === "cut" ? undefined : reply.headers?.location;
+    if (reply === "cut" || location === undefined) return reply;
+    return { ...reply, headers: { location: `${location}?_state=ab%2Fc%3D` } };
+  },
+  // kaniko#1177
+  "mount 202": () => (asked, serve) => {
+    asked.url.searchParams.delete("mount");
+    return serve();
+  },
   ...Object.fromEntries(
     [401, 403, 404, 405].map((status) => [`mount ${status}`, () => mount(refuse(status))]),
   ),
