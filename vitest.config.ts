@@ -15,6 +15,7 @@ const longUnit = [
   "test/cover/page/browser/**/*.test.ts",
   "test/docs/examples.test.ts",
   "test/execution/**/*.test.ts",
+  "test/fleet/publish/publish-index.quirks.test.ts",
   "test/fleet/publish/publish-index.race.test.ts",
   "test/hardware/cpu-marches.agrees.test.ts",
   "test/inspect/amd/code-object.agrees.test.ts",

@@ -81,6 +81,8 @@ export interface LockedImage {
   readonly adopted?: LockedAdoption;
   /** Only of an image whose build was attested when it was pushed. */
   readonly attested?: LockedAttestation;
+  /** Only of an image that was signed when it was pushed: where its signature was written. `bundle`: attached to the image. `tag`: under `sha256-<hex>.sig`. */
+  readonly signed?: readonly SignatureForm[];
   /** The base images with the digests of the build. */
   readonly bases: readonly LockedBase[];
   /** Base digests for the next build, written by `lock --update-bases`. */
@@ -122,6 +124,9 @@ export interface LockedAttestation {
   /** Commit of the sources; absent where there was none. */
   readonly revision?: string;
 }
+
+export const signatureForms = ["bundle", "tag"] as const;
+export type SignatureForm = (typeof signatureForms)[number];
 
 export interface LockedManifest {
   readonly mediaType: string;

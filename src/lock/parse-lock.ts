@@ -37,6 +37,7 @@ import {
   localEngines,
   lockSchemaVersion,
   rebuildWord,
+  signatureForms,
 } from "./lock.ts";
 import { mostNames, requirement } from "./parse-requirement.ts";
 import { type Measured, measuredRules } from "./requirement.ts";
@@ -130,6 +131,7 @@ const image = shape<LockedImage>({
     shape<LockedManifest>({ mediaType: text({ test: isMediaType }, "a media type"), size: wholeNumber }),
   ),
   attested: ifPresent(shape<LockedAttestation>({ matrix: digest, revision: ifPresent(someText) })),
+  signed: ifPresent(list(oneOf(...signatureForms), signatureForms.length)),
   bases,
   nextBases: ifPresent(bases),
   inputs: ifPresent(

@@ -1,5 +1,6 @@
 /** The flags about signatures: whose are demanded, and who signs. */
 
+import type { SignatureForm } from "../lock/lock.ts";
 import type { Digest } from "./digest.ts";
 
 /** The flags that name trusted signers. */
@@ -26,9 +27,9 @@ export type SignatureDemands = Omit<TrustDemands, "downgrade" | "cache">;
 /** The forms of a signature under each flag. */
 export const signatureFormats = {
   bundle: ["bundle"],
-  tag: ["simple-signing"],
-  both: ["bundle", "simple-signing"],
-} as const;
+  tag: ["tag"],
+  both: ["bundle", "tag"],
+} as const satisfies Record<string, readonly SignatureForm[]>;
 
 export type SignatureFormat = keyof typeof signatureFormats;
 
@@ -50,6 +51,8 @@ export interface SignedImages {
   readonly signed: readonly Digest[];
   /** This signer has signed them before: nothing was written. */
   readonly kept: readonly Digest[];
+  /** Where signatures were written. With the default format a registry that takes no bundles has them under tags alone. */
+  readonly forms: readonly SignatureForm[];
 }
 
 /** A program hands this to what trusts identities: one for nodes has no code that fetches. */

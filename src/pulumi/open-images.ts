@@ -7,6 +7,7 @@ import type { Measured } from "../lock/requirement.ts";
 import { measuredOf } from "../lock/needed-requirement.ts";
 import type { Digest } from "../oci/digest.ts";
 import { parseImageReference, withDigest, withTag } from "../oci/reference.ts";
+import { untilThere } from "../oci/registry/try-again.ts";
 import type { RegistryClient } from "../oci/registry/client.ts";
 import { pulumi } from "./packages.ts";
 import type { PreparedFleet, RegistryImage } from "./prepared-fleet.ts";
@@ -76,11 +77,12 @@ async function readBack(
 ): Promise<RegistryImage> {
   const reference = withTag(parseImageReference(repository), tag);
   const ours = digestIn(repoDigest);
-  const found = await findPublished({ registry, reference, platform, inputDigest, ours });
+  const asked = { registry, reference, platform, inputDigest, ours };
+  const found = await untilThere(() => findPublished(asked));
   if (found !== null) return found;
   throw new ImgmatchError({
     code: "REGISTRY_FAILED",
-    message: `the registry of ${repository}:${tag} does not have it right after it was pushed`,
+    message: `the registry of ${repository}:${tag} does not have it 30 s after it was pushed`,
     fix: "run the same update again; if it stays, check the registry's storage and clean-up rules",
   });
 }

@@ -5,7 +5,8 @@ import type { Manifest, Subject } from "../oci/descriptor.ts";
 import { digestOf } from "../oci/digest-of.ts";
 import { manifestTypes } from "../oci/media-types.ts";
 import { withTag } from "../oci/reference.ts";
-import { type Artifact, type AttachmentRegistry, joinTag, manifestOf } from "../oci/registry/attach.ts";
+import { type Artifact, type AttachmentRegistry, joinTag } from "../oci/registry/attach.ts";
+import { manifestOf } from "../oci/registry/manifests.ts";
 import type { Referrer } from "../oci/registry/client.ts";
 import type { TryOptions } from "../oci/registry/try-again.ts";
 import {

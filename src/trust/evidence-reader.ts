@@ -53,7 +53,7 @@ export function partReader(registry: EvidenceReader, subject: Subject, most: num
   return {
     /** null if it was removed meanwhile. */
     manifest: (named: NamedPart) =>
-      read(named, most, (digest, size) => registry.readManifest(withDigest(reference, digest), size)),
+      read(named, most, (digest, size) => registry.readManifest(withDigest(reference, digest), { size })),
     /** @param mostOfOne bytes */
     blob: (layer: unknown, mostOfOne: number) =>
       read(fieldsOf(layer), mostOfOne, async (digest, size) => {

@@ -7,13 +7,20 @@ import { type Check, object, oneOf, optional, text, variants } from "../io/check
 import { registryLimits } from "../io/limits.ts";
 import { formatImageReference } from "../oci/reference.ts";
 
-export type Evidence = ReadEvidence | UnreadEvidence;
+export type Evidence = ReadEvidence | UnreadEvidence | RefusedPlace;
 
 export type ReadEvidence = BundleEvidence | SimpleSigning;
 
 /** A part that is too large, damaged or absent. */
 export interface UnreadEvidence {
   readonly format: "unread";
+  readonly why: string;
+}
+
+/** A place where signatures may be, and the registry does not show them. */
+export interface RefusedPlace {
+  readonly format: "refused";
+  /** The request and its answer. */
   readonly why: string;
 }
 
@@ -56,6 +63,7 @@ const someText = bounded(/./s, "text");
 /** Checks evidence that a cache kept as JSON. */
 export const evidence: Check<Evidence> = variants<Evidence>("format", {
   unread: object<UnreadEvidence>({ format: oneOf("unread"), why: someText }),
+  refused: object<RefusedPlace>({ format: oneOf("refused"), why: someText }),
   bundle: object<BundleEvidence>({ format: oneOf("bundle"), content: someText }),
   "simple-signing": object<SimpleSigning>({
     format: oneOf("simple-signing"),
@@ -136,6 +144,19 @@ export function unproven(subject: Subject, wanted: string, failures: readonly Fa
     fix: fixes[worst.code],
   };
   return new ImgmatchError(problem);
+}
+
+/** The error where nothing is proved, and a signature may be in a place that the registry does not show. */
+export function refusedEvidence(
+  subject: Subject,
+  wanted: string,
+  places: readonly RefusedPlace[],
+): ImgmatchError {
+  return new ImgmatchError({
+    code: "REGISTRY_FAILED",
+    message: `no signature of ${nameOf(subject)} was found, and a place for signatures was refused: ${places.map(({ why }) => why).join("; ")}; asked for: ${wanted}`,
+    fix: "give this login the right to read it, or sign with --sign-format both, so that a signature is under a tag too",
+  });
 }
 
 /** The error for signatures that cannot be read. */

@@ -1,10 +1,12 @@
 /** Searches a registry for the signatures of an image: by the referrers API, by its fallback tag, and by cosign's tag. */
 
+import { unlessRefused } from "../oci/registry/advice.ts";
 import { findReferrers } from "../oci/registry/find-referrers.ts";
 import { fieldsOf, parseJson, textsOf } from "../io/json.ts";
 import { registryLimits } from "../io/limits.ts";
 import { withTag } from "../oci/reference.ts";
 import type { Referrer } from "../oci/registry/client.ts";
+import type { RegistryError } from "../oci/registry/registry-error.ts";
 import { isUnread, layersOf, type PartReader, partReader, type Unread } from "./evidence-reader.ts";
 import type { EvidenceReader } from "../oci/registry/client.ts";
 import {
@@ -15,6 +17,7 @@ import {
   isBundleType,
   layerAnnotations,
   signatureTag,
+  type RefusedPlace,
   signPredicate,
   type SimpleSigning,
   simpleSigningType,
@@ -24,18 +27,31 @@ import type { Subject } from "../oci/descriptor.ts";
 
 /**
  * Everything that may be a signature of the subject; empty if the registry has nothing. Only sizes are checked. A part that is too large,
- * damaged or absent becomes {@link UnreadEvidence} and hides no other part.
+ * damaged or absent becomes {@link UnreadEvidence} and hides no other part; a place that the registry refuses to show, {@link RefusedPlace}.
  *
  * Throws the first fault if no part can be read, `SIGNATURE_INVALID` for too many, and the registry's errors: no answer is never "not signed".
  */
 export async function findEvidence(registry: EvidenceReader, subject: Subject): Promise<readonly Evidence[]> {
   const parts = partReader(registry, subject, registryLimits.evidenceBytes);
-  const bundles = await findBundles(registry, subject, signPredicate, parts);
-  const found = [...bundles, ...(await findSimpleSigning(registry, subject, parts))];
+  const refused: RefusedPlace[] = [];
+  const onRefusal = ({ problems: [{ message }] }: RegistryError): void => {
+    refused.push({ format: "refused", why: message });
+  };
+  const bundles = await findBundles(registry, subject, signPredicate, { parts, onRefusal });
+  const found = [...bundles, ...(await findSimpleSigning(registry, subject, { parts, onRefusal }))];
   const unread = found.filter(isUnread);
   const [first] = unread;
-  if (first !== undefined && unread.length === found.length) throw first.error;
-  return found.map((each) => (isUnread(each) ? { format: each.format, why: each.why } : each));
+  if (first !== undefined && unread.length === found.length && refused.length === 0) throw first.error;
+  return [
+    ...found.map((each) => (isUnread(each) ? { format: each.format, why: each.why } : each)),
+    ...refused,
+  ];
+}
+
+interface Search {
+  readonly parts: PartReader;
+  /** Gets the refusal of a place where signatures may be. Without it a refusal throws. */
+  readonly onRefusal?: (why: RegistryError) => void;
 }
 
 /** The bundles that may hold a statement of this type. */
@@ -43,13 +59,15 @@ export async function findBundles(
   registry: EvidenceReader,
   subject: Subject,
   predicateType: string,
-  parts: PartReader,
+  { parts, onRefusal }: Search,
 ): Promise<readonly (BundleEvidence | Unread)[]> {
-  const bundles = (await findReferrers(registry, subject)).filter(({ artifactType, annotations }) => {
-    const told = annotations[bundleAnnotations.predicateType];
-    const isBundle = isUntold(artifactType) || isBundleType(artifactType);
-    return isBundle && (told === undefined || told === predicateType);
-  });
+  const bundles = (await findReferrers(registry, subject, onRefusal)).filter(
+    ({ artifactType, annotations }) => {
+      const told = annotations[bundleAnnotations.predicateType];
+      const isBundle = isUntold(artifactType) || isBundleType(artifactType);
+      return isBundle && (told === undefined || told === predicateType);
+    },
+  );
   requireFew(bundles.length, subject);
   const found: (BundleEvidence | Unread)[] = [];
   for (const bundle of bundles) {
@@ -83,9 +101,13 @@ async function readBundle(
 async function findSimpleSigning(
   registry: EvidenceReader,
   subject: Subject,
-  parts: PartReader,
+  { parts, onRefusal }: Required<Search>,
 ): Promise<readonly (SimpleSigning | Unread)[]> {
-  const manifest = await registry.readManifest(withTag(subject.reference, signatureTag(subject.digest)));
+  const name = withTag(subject.reference, signatureTag(subject.digest));
+  const manifest = await unlessRefused(registry.readManifest(name, { advises: true }), (why) => {
+    onRefusal(why);
+    return null;
+  });
   if (manifest === null) return [];
   const layers = layersOf(manifest).flatMap(({ layer, mediaType, notes }) => {
     const signature = notes[layerAnnotations.signature];

@@ -1,7 +1,14 @@
 /** Verifies, by evidence from a registry, that a trusted signer has signed exactly this digest. */
 
 import { InternalError } from "../errors.ts";
-import { type Evidence, type Failure, type ReadEvidence, signPredicate, unproven } from "./evidence.ts";
+import {
+  type Evidence,
+  type Failure,
+  type ReadEvidence,
+  refusedEvidence,
+  signPredicate,
+  unproven,
+} from "./evidence.ts";
 import type { Subject } from "../oci/descriptor.ts";
 import type { RootSource } from "../oci/trust-flags.ts";
 import { bundleProof, damaged, type Judge, type Proof, simpleProof } from "./proof.ts";
@@ -24,7 +31,7 @@ export interface VerifyEvidenceOptions extends RootSource {
  * Answers with the first proof. One signer of the list is enough. A signature counts for a digest, not for a name: simple signing's
  * `docker-reference` is not compared, as a mirror has another one for the same image. cosign does not compare it either.
  *
- * Throws with exit code 6: `SIGNATURE_MISSING` without evidence, else the most telling of `SIGNATURE_OTHER_DIGEST`, `CERTIFICATE_EXPIRED`,
+ * Throws `REGISTRY_FAILED` where nothing is proved and the registry has refused to show a place. Else throws with exit code 6: `SIGNATURE_MISSING` without evidence, else the most telling of `SIGNATURE_OTHER_DIGEST`, `CERTIFICATE_EXPIRED`,
  * `SIGNATURE_INVALID`, `SIGNATURE_WRONG_SIGNER`. Throws `KEY_INVALID` and `TRUSTED_ROOT_INVALID` for a bad description of a signer.
  *
  * @example
@@ -42,6 +49,7 @@ export async function verifyEvidence(
   for (const signer of signers) {
     const judge = await judgeOf(signer, options);
     for (const each of evidence) {
+      if (each.format === "refused") continue;
       if (each.format === "unread") {
         const why = `has a signature that cannot be read: ${each.why}`;
         failures.push({ code: "SIGNATURE_INVALID", why });
@@ -52,7 +60,10 @@ export async function verifyEvidence(
       failures.push(verdict);
     }
   }
-  throw unproven(subject, signers.map(describeTrusted).join(", or "), failures);
+  const wanted = signers.map(describeTrusted).join(", or ");
+  const refused = evidence.filter((each) => each.format === "refused");
+  if (refused.length > 0) throw refusedEvidence(subject, wanted, refused);
+  throw unproven(subject, wanted, failures);
 }
 
 async function judgeOf(signer: TrustedSigner, options: VerifyEvidenceOptions): Promise<Judge> {

@@ -64,9 +64,17 @@ it("a bundle is found by whoever verifies, where the registry lists nothing", as
     sign: async (text: Uint8Array) => sign("sha256", text, privateKey),
   };
   const options = { registry, signer: signWithKey(key), format: "bundle", sleep } as const;
-  expect(await signImages(reference, [digest], options)).toEqual({ signed: [digest], kept: [] });
+  expect(await signImages(reference, [digest], options)).toEqual({
+    forms: ["bundle"],
+    signed: [digest],
+    kept: [],
+  });
   const evidence = await findEvidence(registry, { reference, digest });
   const signers = [{ kind: "key", name: "test.pub", pem }] as const;
   await expect(verifyEvidence(evidence, { reference, digest }, signers)).resolves.toBeDefined();
-  expect(await signImages(reference, [digest], options)).toEqual({ signed: [], kept: [digest] });
+  expect(await signImages(reference, [digest], options)).toEqual({
+    forms: ["bundle"],
+    signed: [],
+    kept: [digest],
+  });
 });

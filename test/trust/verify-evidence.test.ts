@@ -64,7 +64,7 @@ function changed(each: Evidence): Evidence {
   const edit = (payload: string) =>
     Buffer.from(Buffer.from(payload, "base64").toString().replace(/3694/, "3695")).toString("base64");
   if (each.format === "simple-signing") return { ...each, payload: edit(each.payload) };
-  if (each.format === "unread") throw new Error(each.why);
+  if (each.format === "unread" || each.format === "refused") throw new Error(each.why);
   const bundle = JSON.parse(each.content);
   bundle.dsseEnvelope.payload = edit(bundle.dsseEnvelope.payload);
   return { ...each, content: JSON.stringify(bundle) };

@@ -8,6 +8,7 @@ import {
   type LockedImage,
   type LockedManifest,
   lockSchemaVersion,
+  type SignatureForm,
 } from "../../lock/lock.ts";
 import type { Measured } from "../../lock/requirement.ts";
 import { type Digest, isDigest } from "../../oci/digest.ts";
@@ -38,6 +39,8 @@ export interface BuiltCell {
   readonly measured: Measured | null;
   /** Absent if this build did not attest it. */
   readonly attested?: LockedAttestation | undefined;
+  /** Absent if this build did not sign it. */
+  readonly signed?: readonly SignatureForm[] | undefined;
   readonly warnings: readonly Problem[];
   /** The log file; null when there is none or it is not whole. */
   readonly log: string | null;
@@ -85,7 +88,10 @@ export interface Builder {
 /** The lock's entry of a cell that was just built. `created` is RFC 3339. */
 export function lockEntryOf(
   planned: ReadyCell,
-  built: Pick<BuiltCell, "digest" | "manifest" | "blobs" | "buildMs" | "image" | "measured" | "attested">,
+  built: Pick<
+    BuiltCell,
+    "digest" | "manifest" | "blobs" | "buildMs" | "image" | "measured" | "attested" | "signed"
+  >,
   { described, localEngine }: Builder,
   created: string,
 ): LockedImage {
@@ -102,6 +108,7 @@ export function lockEntryOf(
     requires: cell.requires,
     ...(built.measured === null ? {} : { measured: built.measured }),
     ...(built.attested && { attested: built.attested }),
+    ...(built.signed && { signed: built.signed }),
     bases: bases.map(({ used, digest, local, config }) => ({
       ref: used,
       digest: requiredDigest(digest),

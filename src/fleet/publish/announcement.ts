@@ -3,10 +3,11 @@
 import { randomBytes } from "node:crypto";
 import type { Digest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
-import { indexTypes } from "../../oci/media-types.ts";
 import { type ImageReference, withTag } from "../../oci/reference.ts";
+import { emptyIndex } from "../../oci/registry/absence.ts";
+import { unlessRefused } from "../../oci/registry/advice.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
-import type { Manifest } from "../../oci/descriptor.ts";
+import { listedTags } from "../../oci/registry/tags.ts";
 import { type TryOptions, tryAgain, waitFor } from "../../oci/registry/try-again.ts";
 
 /** A publisher's own transient tag. While it stands, this publisher may write the target. */
@@ -14,6 +15,8 @@ export interface Announcement {
   readonly target: ImageReference;
   /** The transient tag, or null. Each name is used once: a late write of an earlier one must not hide a new announcement. */
   standsAt: ImageReference | null;
+  /** Transient tags of before that are still there, and stand for nothing. */
+  readonly retired: ImageReference[];
   /** A write whose answer was lost may take effect until then, by `performance.now()`. */
   busyUntil: number;
 }
@@ -31,7 +34,7 @@ export function transientTag({ tag }: ImageReference): string {
 }
 
 export function silent(target: ImageReference): Announcement {
-  return { target, standsAt: null, busyUntil: 0 };
+  return { target, standsAt: null, retired: [], busyUntil: 0 };
 }
 
 /** Writes an empty index that nobody else has: deleting it by its digest removes nothing else. */
@@ -45,24 +48,58 @@ export async function announce(
   own.standsAt = name;
 }
 
-/** Another publisher may still write the tag: its announcement holds something else than the tag does. */
+/** Another publisher may still write the tag: its announcement holds something else than the tag does, or nobody can list announcements. */
 export async function othersStand(
   registry: RegistryClient,
   own: Announcement,
   current: Digest,
 ): Promise<boolean> {
-  const pattern = new RegExp(`^imgmatch-${hashOf(own.target.tag)}-[0-9a-f]{8}$`);
-  for await (const tag of registry.listTags(own.target)) {
-    if (!pattern.test(tag) || tag === own.standsAt?.tag) continue;
+  const tags = await unlessRefused(announcements(registry, own), () => null);
+  if (tags === null) return true;
+  for (const tag of tags) {
+    if (own.retired.some((mine) => mine.tag === tag)) continue;
     const other = await registry.findManifest(withTag(own.target, tag));
     if (other !== null && other.digest !== left.digest && other.digest !== current) return true;
   }
   return false;
 }
 
+/** Clients of registries that do not sort tags: their lists are read whole at once. */
+const unsorted = new WeakSet<RegistryClient>();
+
+/** All transient tags of the target. null where the list lacks an own one: it is late, or was cut. */
+async function announcements(registry: RegistryClient, own: Announcement): Promise<readonly string[] | null> {
+  const prefix = `imgmatch-${hashOf(own.target.tag)}-`;
+  const witness = own.retired.at(-1)?.tag;
+  if (witness != null && !unsorted.has(registry)) {
+    const found = await sortedAfter(registry, own.target, prefix);
+    if (found === null) unsorted.add(registry);
+    else if (found.includes(witness)) return found;
+  }
+  const listed = await listedTags(registry, own.target);
+  if (listed === null) return null;
+  const found = [...listed].filter((tag) => tag.startsWith(prefix));
+  return witness == null || found.includes(witness) ? found : null;
+}
+
+/** The tags with this prefix, without those before and after them; null where the registry does not sort tags. */
+async function sortedAfter(
+  registry: RegistryClient,
+  repository: ImageReference,
+  prefix: string,
+): Promise<readonly string[] | null> {
+  const found: string[] = [];
+  for await (const tag of registry.listTags(repository, { advises: true, after: prefix })) {
+    if (tag <= (found.at(-1) ?? prefix)) return null;
+    if (!tag.startsWith(prefix)) return found;
+    found.push(tag);
+  }
+  return found;
+}
+
 /**
- * Removes the transient tag. Never throws: a tag that stays costs later publishers of the same target the time to settle, and nothing else.
- * The tag first gets an empty index, since some registries remove a manifest together with all its tags.
+ * Ends the announcement. Never throws: a tag that stays costs later publishers of the same target the time to settle, and nothing else. The
+ * tag is still there, with an empty index: a list of tags without it says nothing of others.
  */
 export async function retire(
   registry: RegistryClient,
@@ -72,12 +109,11 @@ export async function retire(
   const name = own.standsAt;
   if (name === null) return;
   own.standsAt = null;
-  const ignore = (): void => {};
-  await tryAgain(() => registry.writeManifest(name, left), options).catch(ignore);
-  await registry.removeTag(name).catch(ignore);
+  own.retired.push(name);
+  await tryAgain(() => registry.writeManifest(name, left), options).catch(() => {});
 }
 
-/** Ends an announcement, also after a failure. It stands as long as a write of its publisher may still take effect. */
+/** Ends an announcement and removes its tags, also after a failure. It stands as long as a write of its publisher may still take effect. */
 export async function withdraw(
   registry: RegistryClient,
   own: Announcement,
@@ -94,15 +130,10 @@ export async function withdraw(
     if (isOver || signal?.aborted) return;
   }
   await retire(registry, own, options);
+  // They hold an empty index: some registries remove a manifest together with all its tags.
+  for (const name of own.retired.splice(0)) await registry.removeTag(name).catch(() => {});
 }
 
 function hashOf(tag: string | null): string {
   return digestOf(tag ?? "").slice("sha256:".length, "sha256:".length + 16);
-}
-
-function emptyIndex(note: string): Manifest {
-  const mediaType = indexTypes.oci;
-  const annotations = { "dev.imgmatch.publisher": note };
-  const bytes = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType, manifests: [], annotations }));
-  return { mediaType, digest: digestOf(bytes), size: bytes.byteLength, bytes };
 }

@@ -5,6 +5,7 @@ import { type Problem, throwProblems } from "../../errors.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
 import type { ManifestDescriptor } from "../../oci/descriptor.ts";
 import type { IndexEntry, IndexedImage } from "../../lock/fleet-index.ts";
+import { listedTags } from "../../oci/registry/tags.ts";
 import { isIndexType } from "../../oci/media-types.ts";
 import { selectPlatformManifest } from "../../oci/registry/platform-image.ts";
 import { type ImageReference, withDigest } from "../../oci/reference.ts";
@@ -32,13 +33,12 @@ export async function describeImages(request: DescribeRequest) {
     const manifest = manifests.get(cell);
     return manifest?.digest === digest && !isIndexType(manifest.mediaType);
   });
-  const listed = new Set<string>();
-  if (noted.length > fewImages) for await (const tag of registry.listTags(reference)) listed.add(tag);
+  const listed = noted.length > fewImages ? await listedTags(registry, reference) : null;
   // Cells whose manifests were taken from the lock because the registry lists their tags.
   const assumed: string[] = [];
   for (const [cell, image] of noted) {
     const descriptor = manifests.get(cell);
-    if (descriptor === undefined || !listed.has(image.tag)) continue;
+    if (descriptor === undefined || !listed?.has(image.tag)) continue;
     entries.set(cell, { image, descriptor });
     assumed.push(cell);
   }

@@ -91,9 +91,9 @@ export function tellPublication(
   signing: FleetSigner | null,
   { onEvent }: Pick<World<PublicationEvent>, "onEvent">,
 ): Publication {
-  const { signed, kept } = signing?.done() ?? { signed: [], kept: [] };
+  const done = signing?.done() ?? { signed: [], kept: [], forms: [] };
   const signatures: SignaturesEvent | null =
-    signed.length + kept.length === 0 ? null : { schemaVersion: 1, type: "signatures", signed, kept };
+    done.signed.length + done.kept.length === 0 ? null : { schemaVersion: 1, type: "signatures", ...done };
   if (signatures !== null) onEvent(signatures);
   if (written === null) return { signatures, index: null, variants: [] };
   const [index, ...variants] = [written, ...(written.variants ?? [])].map(

@@ -10,6 +10,7 @@ import { findImageConfig } from "../../oci/registry/platform-image.ts";
 import type { StoredBlobs } from "../../lock/lock.ts";
 import type { Engine } from "../engines/engine.ts";
 import type { BuildWatch, BuiltImage } from "../../oci/engine/built-image.ts";
+import { untilThere } from "../../oci/registry/try-again.ts";
 import { retryPush } from "../engines/push-failure.ts";
 import { type Announcement, silent, transientTag, withdraw } from "./announcement.ts";
 import { type Pace, writeTag } from "./write-tag.ts";
@@ -80,8 +81,9 @@ export async function publishImage(request: PublishRequest): Promise<Published> 
   const pushed = await retryPush(() => engine.push(image, announced, watch), watch, { sleep });
   const own: Announcement = { ...silent(reference), standsAt: announced };
   try {
-    const manifest = await registry.readManifest(withDigest(reference, pushed));
-    if (manifest === null) throw failed(reference, `does not have ${pushed} right after it was pushed`);
+    const read = () => registry.readManifest(withDigest(reference, pushed));
+    const manifest = await untilThere(read, { signal, sleep });
+    if (manifest === null) throw failed(reference, `does not have ${pushed} 30 s after it was pushed`);
     // However long it takes: the tag is looked at again before it is written.
     await request.beforeTag?.(pushed);
     const query = { ...request, signal, ours: manifest.digest };
@@ -133,7 +135,8 @@ async function findExisting(query: FindRequest): Promise<FoundImage | null> {
   if (found === null) return null;
   const { digest, mediaType, size } = found;
   // Read by digest: the tag may move meanwhile.
-  const image = await findImageConfig(registry, withDigest(reference, found.digest), platform);
+  const read = () => findImageConfig(registry, withDigest(reference, digest), platform);
+  const image = await untilThere(read, query);
   if (image === null) {
     // Removed since, or a tag of nothing: which is still no place for something else.
     const now = await registry.findManifest(reference);

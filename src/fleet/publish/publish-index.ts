@@ -144,8 +144,10 @@ async function settleIndex(
   const { reference, replace = false, vouching, show = shownImages } = request;
   const dropped = new Set<string>();
   let isDamaged = false;
+  // What this publisher has written, with the rows of others: one that did not see it may have written over it.
+  let ours = mine;
   const next = (now: CurrentIndex | null, written: number) => {
-    const target = nextIndex(now?.index ?? null, mine, request);
+    const target = nextIndex(now?.index ?? null, ours, request);
     const { top, parts } = formatFleetIndex(target, show(target), request);
     // An index of the same content in other bytes may show runtimes something else.
     if (now?.digest === top.digest) return null;
@@ -153,6 +155,7 @@ async function settleIndex(
       throw replaced(reference, now.digest, top.digest);
     for (const cell of now?.index.entries.keys() ?? []) if (!target.entries.has(cell)) dropped.add(cell);
     isDamaged ||= now?.isDamaged === true;
+    if (replace === false && written > 0) ours = target;
     if (vouching === undefined) return { manifest: top, parts };
     const before = async () => {
       if (now !== null && replace !== true) await requireVouched(now, request);

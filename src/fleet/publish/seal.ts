@@ -1,7 +1,7 @@
 /** The port to signatures and provenance: who builds and publishes is handed the signer, and what attests. */
 
 import type { World } from "../../io/world.ts";
-import type { Lock } from "../../lock/lock.ts";
+import type { Lock, SignatureForm } from "../../lock/lock.ts";
 import type { FindTrust } from "../../lock/store/index-trust.ts";
 import type { BuildRecord } from "../../oci/build-record.ts";
 import type { Subject } from "../../oci/descriptor.ts";
@@ -27,8 +27,8 @@ export interface Vouching {
 export interface FleetSigner extends Vouching {
   /** Signs a statement of in-toto, and answers the bundle as JSON. Throws `SIGNING_FAILED`. */
   readonly signStatement: (statement: object) => Promise<string>;
-  /** Signs what was pushed, by digest, before it has its tag. */
-  readonly sign: (pushed: Digest, place: ImageReference) => Promise<void>;
+  /** Signs what was pushed, by digest, before it has its tag. Answers where the signatures are. */
+  readonly sign: (pushed: Digest, place: ImageReference) => Promise<readonly SignatureForm[]>;
   /** Throws with exit code 6 if no accepted signer has signed the image that has the tag already. */
   readonly requireSigned: (image: ImageReference, digest: Digest) => Promise<void>;
   readonly done: () => SignedImages;

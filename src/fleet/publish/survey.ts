@@ -8,6 +8,7 @@ import { repositoryOfCell } from "../cells/cell-settings.ts";
 import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
 import { movableBases, type PublishedImage, type RegistryView } from "../plan/registry-view.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
+import { listedTags } from "../../oci/registry/tags.ts";
 import { findImageConfig } from "../../oci/registry/platform-image.ts";
 import { inputsLabel } from "../../oci/build-words.ts";
 
@@ -45,11 +46,10 @@ async function surveyTags(
   for (const [repository, there] of groupBy(building, ({ cell }) => repositoryOfCell(matrix, cell))) {
     const wanted = new Map(there.map((planned) => [planned.tag, planned]));
     const reference = parseImageReference(repository);
-    const looks: Promise<void>[] = [];
-    for await (const tag of registry.listTags(reference)) {
-      const planned = wanted.get(tag);
-      if (planned !== undefined) looks.push(limit(() => look(withTag(reference, tag), planned)));
-    }
+    const listed = await listedTags(registry, reference);
+    const looks = [...wanted].flatMap(([tag, planned]) =>
+      tag === null || listed?.has(tag) === false ? [] : [limit(() => look(withTag(reference, tag), planned))],
+    );
     await Promise.all(looks);
   }
   return found;

@@ -55,6 +55,8 @@ export interface Writing {
 const pollMs = 100;
 const mostWrites = 50;
 const mostGlances = 5;
+/** After these a write counts as lost. */
+const mostLateLooks = 20;
 
 /**
  * Answers what the tag holds at the end; null if there is no such tag and nothing was to be written.
@@ -81,6 +83,9 @@ async function writeUntilSettled<Held extends { readonly digest: Digest }>(
   let written = 0;
   let seen: Digest | null = null;
   let since = 0;
+  let replaced: Digest | null = null;
+  let lateLooks = 0;
+  const poll = () => sleep(pollMs * (0.5 + Math.random() / 2), signal);
   const write = tagWrite(writer, own);
   for (;;) {
     signal?.throwIfAborted();
@@ -94,7 +99,17 @@ async function writeUntilSettled<Held extends { readonly digest: Digest }>(
         continue;
       }
       if (written >= mostWrites) throw unsettled(reference);
-      if (await write(wanted, held, lookedAt)) written++;
+      const now = held?.digest ?? null;
+      // The registry may show the new content a while later.
+      if (written > 0 && now === replaced && lateLooks++ < mostLateLooks) {
+        await poll();
+        continue;
+      }
+      if (await write(wanted, held, lookedAt)) {
+        written++;
+        replaced = now;
+        lateLooks = 0;
+      }
       continue;
     }
     if (held === null) return null;
@@ -112,7 +127,7 @@ async function writeUntilSettled<Held extends { readonly digest: Digest }>(
         continue;
       }
     }
-    await sleep(pollMs * (0.5 + Math.random() / 2), signal);
+    await poll();
   }
 }
 

@@ -7,7 +7,7 @@ import { setMaxListeners } from "node:events";
 import pLimit from "p-limit";
 import { faultOf, ImgmatchError } from "../../errors.ts";
 import { systemProblem } from "../../io/system-error.ts";
-import type { LockedAttestation } from "../../lock/lock.ts";
+import type { LockedAttestation, SignatureForm } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { formatImageReference, withDigest } from "../../oci/reference.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
@@ -216,6 +216,7 @@ async function makeImage(
   const watch: BuildWatch = { signal: stop, onLog };
   const opened = new Map<Digest, Examination>();
   const attested = new Map<Digest, LockedAttestation>();
+  const signed = new Map<Digest, readonly SignatureForm[]>();
   const published = await publishImage({
     ...{ ...name, engine, image, watch },
     // From the registry its own layers travel alone; an engine would hand over the base with them.
@@ -224,7 +225,7 @@ async function makeImage(
       opened.set(digest, await examineImage(pushed, stop));
       if (attest !== null)
         attested.set(digest, await attest({ cell, reference: pushed, digest, startedAt, finishedAt }, watch));
-      await signing?.sign(digest, pushed);
+      if (signing !== null) signed.set(digest, await signing.sign(digest, pushed));
     },
   });
   const { digest, how } = published;
@@ -232,7 +233,8 @@ async function makeImage(
   // An image that others put there was not opened here.
   const examined = opened.get(digest) ?? (await examineImage(withDigest(reference, digest), stop));
   const spent = how === "pushed" ? buildMs : null;
-  return { ...published, image, buildMs: spent, ...examined, attested: attested.get(digest) };
+  const vouched = { attested: attested.get(digest), signed: signed.get(digest) };
+  return { ...published, image, buildMs: spent, ...examined, ...vouched };
 }
 
 const inEngine = { digest: null, manifest: null, blobs: null } as const;

@@ -45,7 +45,7 @@ export async function readFleetIndex(
   if (top === null) return null;
   const parts = await Promise.all(
     entriesOf(top, reference).parts.map(async ({ digest, size }) => {
-      const part = await registry.readManifest(withDigest(reference, digest), size);
+      const part = await registry.readManifest(withDigest(reference, digest), { size });
       if (part === null) throw invalid(reference, `its part ${digest} is not in the registry`);
       if (part.size !== size)
         throw invalid(reference, `its part ${digest} has ${part.size} bytes, it says ${size}`);

@@ -1,16 +1,17 @@
 /** Attaches artifacts to an image: by the referrers API, and by its fallback tag. */
 
 import { ImgmatchError } from "../../errors.ts";
-import { isRecord, parseJson } from "../../io/json.ts";
-import { digestOf } from "../digest-of.ts";
+import { fieldsOf, parseJson } from "../../io/json.ts";
 import { emptyType, indexTypes, manifestTypes } from "../media-types.ts";
 import { formatImageReference, type ImageReference, withDigest, withTag } from "../reference.ts";
+import { unlessRefused } from "./advice.ts";
 import type { BlobWriter, Referrer, ReferrersReader, RegistryClient } from "./client.ts";
 import type { Manifest, Subject } from "../descriptor.ts";
-import { descriptorOf } from "./manifests.ts";
-import { parseReferrers, referrersTag } from "./referrers.ts";
+import { descriptorOf, manifestOf } from "./manifests.ts";
+import { taggedReferrers } from "./find-referrers.ts";
+import { referrersTag } from "./referrers.ts";
 import { RegistryError } from "./registry-error.ts";
-import { mostRetries, type TryOptions, waitAfter, waitFor } from "./try-again.ts";
+import { mostRetries, type TryOptions, untilThere, waitAfter, waitFor } from "./try-again.ts";
 
 export type AttachmentRegistry = Pick<RegistryClient, "findManifest" | "readManifest" | "writeManifest"> &
   BlobWriter &
@@ -46,7 +47,7 @@ export async function attach(
   const { reference, digest } = subject;
   const empty = Buffer.from("{}");
   const [about, emptyDigest, layerDigest] = await Promise.all([
-    registry.findManifest(withDigest(reference, digest)),
+    untilThere(() => registry.findManifest(withDigest(reference, digest)), options),
     registry.writeBlob(reference, empty),
     registry.writeBlob(reference, content),
   ]);
@@ -92,7 +93,19 @@ export async function attachManifest(
   await registry.writeManifest({ ...reference, tag: null, digest: manifest.digest }, manifest);
   if (await isListed(registry, { reference, digest }, entry, looks, options)) return false;
   const name = withTag(reference, referrersTag(digest));
-  return joinTag(registry, name, async (held) => withReferrer(held, entry), options);
+  return joinTag(
+    registry,
+    name,
+    async (held) => withReferrer(held, { reference: name, digest }, entry),
+    options,
+  );
+}
+
+/** The registry takes no manifest that names a subject, or no list of such manifests (GitLab, ECR, Quay, Nexus). */
+export function isAttachmentRefusal(error: unknown): error is RegistryError {
+  if (!(error instanceof RegistryError)) return false;
+  const { status, errors } = error;
+  return [400, 405, 415].includes(status ?? 0) || errors.some(({ code }) => code === "MANIFEST_INVALID");
 }
 
 /** Some registries answer with a list, and list nothing. */
@@ -104,7 +117,8 @@ async function isListed(
   { sleep = waitFor, signal }: TryOptions,
 ): Promise<boolean> {
   for (let look = 1; ; look++) {
-    const listed = await registry.readReferrers(reference, digest);
+    const asked = registry.readReferrers(reference, digest, { advises: true });
+    const listed = await unlessRefused(asked, () => null);
     if (listed === null) return false;
     if (listed.some((each) => each.digest === entry.digest)) return true;
     if (look === looks) return false;
@@ -141,15 +155,11 @@ export async function joinTag(
 }
 
 /** null if the list has it already. */
-function withReferrer(held: Manifest | null, entry: Referrer): Manifest | null {
-  const json = held === null ? null : parseJson(held.bytes);
-  const listed = held === null ? [] : parseReferrers(held.bytes);
+function withReferrer(held: Manifest | null, subject: Subject, entry: Referrer): Manifest | null {
+  const listed = taggedReferrers(held, subject);
   if (listed?.some(({ digest }) => digest === entry.digest)) return null;
-  const others = isRecord(json) && Array.isArray(json.manifests) ? json.manifests : [];
-  return manifestOf(indexTypes.oci, { ...(isRecord(json) ? json : {}), manifests: [...others, entry] });
-}
-
-export function manifestOf(mediaType: string, content: object): Manifest {
-  const bytes = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType, ...content }));
-  return { mediaType, digest: digestOf(bytes), size: bytes.byteLength, bytes };
+  // The entries of others stay as they are, those too that are no descriptors.
+  const list = fieldsOf(held === null || listed === null ? null : parseJson(held.bytes));
+  const others = Array.isArray(list.manifests) ? list.manifests : [];
+  return manifestOf(indexTypes.oci, { ...list, manifests: [...others, entry] });
 }

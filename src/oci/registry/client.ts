@@ -10,9 +10,12 @@ export interface RegistryClient {
   /**
    * Reads a manifest and checks its digest; null for 404.
    *
-   * @param size bytes at most, where a descriptor tells them. Default: the longest manifest
+   * @param options.size bytes at most, where a descriptor tells them. Default: the longest manifest
    */
-  readManifest(reference: ImageReference, size?: number): Promise<Manifest | null>;
+  readManifest(
+    reference: ImageReference,
+    options?: AdviceOptions & { readonly size?: number },
+  ): Promise<Manifest | null>;
   /**
    * Puts exactly these bytes under the reference's tag or digest, and answers their digest. The write of a tag is never repeated: somebody
    * else may have written it meanwhile, so the caller looks first. Throws `RegistryError`.
@@ -29,14 +32,30 @@ export interface RegistryClient {
    * Throws for 404.
    */
   streamBlob(repository: ImageReference, digest: Digest, size: number): AsyncIterable<Uint8Array>;
-  /** Yields all tags of a repository; none for 404. */
-  listTags(repository: ImageReference): AsyncIterable<string>;
+  /**
+   * Yields all tags of a repository; none for 404.
+   *
+   * @param options.after only those that sort behind this name, in a registry that sorts; another may yield any tags
+   */
+  listTags(
+    repository: ImageReference,
+    options?: AdviceOptions & { readonly after?: string },
+  ): AsyncIterable<string>;
+}
+
+export interface AdviceOptions {
+  /** The caller can do without the answer: a `RegistryError` that is a `refusal` tells that the registry does not want to give it. */
+  readonly advises?: boolean;
 }
 
 /** Reads the manifests that name an image as their subject: signatures, attestations (OCI distribution-spec, "Listing Referrers"). */
 export interface ReferrersReader {
   /** null if the registry has no such API (404): then the tag `sha256-<hex>` lists them. Throws for an endless list. */
-  readReferrers(repository: ImageReference, subject: Digest): Promise<readonly Referrer[] | null>;
+  readReferrers(
+    repository: ImageReference,
+    subject: Digest,
+    options?: AdviceOptions,
+  ): Promise<readonly Referrer[] | null>;
 }
 
 export interface Referrer extends ManifestDescriptor {

@@ -1,6 +1,8 @@
 /** Creates a registry client: distribution's HTTP API V2 over a transport with retries, redirects and logins. */
 
 import { setMaxListeners } from "node:events";
+import { withAbsence } from "./absence.ts";
+import { withAdvice } from "./advice.ts";
 import { withAuthorization } from "./authorize.ts";
 import { blobOperations } from "./blobs.ts";
 import type { BlobCopier, BlobWriter, PushAsker, ReferrersReader, RegistryClient } from "./client.ts";
@@ -12,7 +14,7 @@ import { manifestOperations } from "./manifests.ts";
 import type { FindProxy } from "./proxy.ts";
 import { referrersOperations } from "./referrers.ts";
 import { withRedirects } from "./redirect.ts";
-import { rightOperations, withRightsOfRun } from "./rights.ts";
+import { rightOperations, withRightsOfRun, writtenBy } from "./rights.ts";
 import { withRetries } from "./try-again.ts";
 import { tagOperations } from "./tags.ts";
 import { createTransport } from "./transport.ts";
@@ -35,6 +37,8 @@ export interface RegistryOptions {
   readonly signal?: AbortSignal | undefined;
   /** The repositories that the run writes, as `formatRepository` writes them: see {@link withRightsOfRun}. Default: none. */
   readonly writes?: readonly string[] | undefined;
+  /** Gets a line for each refusal that the work goes on without: see {@link withAdvice}. */
+  readonly tell?: ((line: string) => void) | undefined;
   /** Tags of a page. Default: 1000, the most that registries allow. */
   readonly pageSize?: number | undefined;
   /** For tests: the wait between tries, its jitter, and the clock for a `Retry-After` date. */
@@ -59,14 +63,22 @@ export type FullRegistryClient = RegistryClient & BlobCopier & BlobWriter & Push
  * const found = await registry.findManifest(parseImageReference("registry.example.com/team/app:1.0"));
  */
 export function createRegistryClient(options: RegistryOptions = {}): FullRegistryClient {
-  const { credentials = noCredentials, plainHttp = isLoopback, signal, patienceMs } = options;
+  const {
+    credentials = noCredentials,
+    plainHttp = isLoopback,
+    signal,
+    patienceMs,
+    tell = () => {},
+  } = options;
   const timeoutMs = Math.min(options.timeoutMs ?? 30_000, patienceMs ?? Number.POSITIVE_INFINITY);
   // Each open request listens to the signal, and Node takes more than ten listeners for a leak.
   if (signal !== undefined) setMaxListeners(0, signal);
 
   const once = withRetries(createTransport({ ...options, timeoutMs }), options);
   const withLogin = withAuthorization(withRedirects(once, plainHttp), once, { credentials, plainHttp });
-  const send = withRightsOfRun(withLogin, options.writes ?? [], plainHttp);
+  const isWritten = writtenBy(options.writes ?? [], plainHttp);
+  const withRights = withRightsOfRun(withLogin, isWritten);
+  const send = withAdvice(withAbsence({ send: withRights, plainHttp }, isWritten), tell);
   const blobs = blobOperations({ send, plainHttp });
   return {
     ...manifestOperations({ send, plainHttp }),

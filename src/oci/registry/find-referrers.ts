@@ -1,19 +1,42 @@
 /** Finds what names an image as its subject: by the referrers API, and by its fallback tag. */
 
-import type { Subject } from "../descriptor.ts";
+import { isIndexType } from "../media-types.ts";
+import type { Manifest, Subject } from "../descriptor.ts";
 import { withTag } from "../reference.ts";
+import { unlessRefused } from "./advice.ts";
 import type { EvidenceReader, Referrer } from "./client.ts";
 import { parseReferrers, referrersTag } from "./referrers.ts";
+import type { RegistryError } from "./registry-error.ts";
 
-/** The manifests of both lists whose subject is the image: a registry may have got the API after the tags. */
+/**
+ * The manifests of both lists whose subject is the image: a registry may have got the API after the tags.
+ *
+ * @param onRefusal gets the refusal of a list, which then counts as empty. Without it a refusal throws: the lists decide
+ */
 export async function findReferrers(
   registry: Pick<EvidenceReader, "readManifest" | "readReferrers">,
-  { reference, digest }: Subject,
+  subject: Subject,
+  onRefusal?: (why: RegistryError) => void,
 ): Promise<readonly Referrer[]> {
+  const { reference, digest } = subject;
+  const options = { advises: onRefusal !== undefined };
+  const without = (why: RegistryError) => {
+    onRefusal?.(why);
+    return null;
+  };
   const [listed, tagged] = await Promise.all([
-    registry.readReferrers(reference, digest),
-    registry.readManifest(withTag(reference, referrersTag(digest))),
+    unlessRefused(registry.readReferrers(reference, digest, options), without),
+    unlessRefused(registry.readManifest(withTag(reference, referrersTag(digest)), options), without),
   ]);
-  const all = [...(listed ?? []), ...((tagged && parseReferrers(tagged.bytes)) ?? [])];
+  const all = [...(listed ?? []), ...(taggedReferrers(tagged, subject) ?? [])];
   return [...new Map(all.map((each) => [each.digest, each])).values()];
+}
+
+/** null if the tag holds no list: GitLab answers `sha256-<hex>` with the image itself (oras-project/oras#2148). */
+export function taggedReferrers(
+  held: Manifest | null,
+  { digest }: Pick<Subject, "digest">,
+): readonly Referrer[] | null {
+  const isList = held !== null && isIndexType(held.mediaType) && held.digest !== digest;
+  return isList ? parseReferrers(held.bytes) : null;
 }

@@ -11,12 +11,20 @@ import type { Manifest, ManifestDescriptor } from "../descriptor.ts";
 import { registryUrl } from "./registry-endpoint.ts";
 import { digestMismatch, malformed, refused } from "./failure.ts";
 import { registryLimits } from "../../io/limits.ts";
-import type { HttpRequest, HttpResponse, OperationOptions } from "./transport.ts";
+import type { Advising, HttpRequest, HttpResponse, OperationOptions } from "./transport.ts";
 
 type ManifestOperations = Pick<
   RegistryClient,
   "findManifest" | "readManifest" | "writeManifest" | "removeTag" | "removeManifest"
 >;
+
+type ReadOptions = NonNullable<Parameters<RegistryClient["readManifest"]>[1]>;
+
+const advising: Advising = {
+  on: "attached",
+  wants: "a manifest",
+  isAnswer: ({ status, body }) => status === 404 || (status === 200 && isRecord(parseJson(body))),
+};
 
 export function manifestOperations({ send, plainHttp }: OperationOptions): ManifestOperations {
   function requestFor(reference: ImageReference, method: HttpRequest["method"], name: string): HttpRequest {
@@ -49,10 +57,11 @@ export function manifestOperations({ send, plainHttp }: OperationOptions): Manif
 
   async function readManifest(
     reference: ImageReference,
-    size: number = registryLimits.manifestBytes,
+    { advises = false, size = registryLimits.manifestBytes }: ReadOptions = {},
   ): Promise<Manifest | null> {
     const maxBytes = Math.min(size, registryLimits.manifestBytes);
-    const request = { ...requestFor(reference, "GET", nameToRead(reference)), maxBytes };
+    const asked = { ...requestFor(reference, "GET", nameToRead(reference)), maxBytes };
+    const request = advises ? { ...asked, advises: advising } : asked;
     const response = await send(request);
     if (response.status === 404) return null;
     if (response.status !== 200) throw refused(request, response);
@@ -151,4 +160,10 @@ function mediaTypeOf({ headers }: HttpResponse): string | null {
 
 function checkEqual(request: HttpRequest, expected: Digest, actual: Digest): void {
   if (expected !== actual) throw digestMismatch(request, `expected ${expected}, got ${actual}`);
+}
+
+/** A manifest or index of this content. */
+export function manifestOf(mediaType: string, content: object): Manifest {
+  const bytes = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType, ...content }));
+  return { mediaType, digest: digestOf(bytes), size: bytes.byteLength, bytes };
 }

@@ -8,7 +8,7 @@ import type { Referrer, ReferrersReader } from "./client.ts";
 import { registryUrl } from "./registry-endpoint.ts";
 import { malformed, refused, tooLarge } from "./failure.ts";
 import { nextPage } from "./tags.ts";
-import { type OperationOptions, pullRequest } from "./transport.ts";
+import { type Advising, type HttpResponse, type OperationOptions, pullRequest } from "./transport.ts";
 
 /** `sha256-<hex>`, the tag of the list in registries without the API (OCI distribution-spec, "Referrers Tag Schema"). */
 export function referrersTag(subject: Digest): string {
@@ -17,15 +17,17 @@ export function referrersTag(subject: Digest): string {
 
 export function referrersOperations({ send, plainHttp }: OperationOptions): ReferrersReader {
   return {
-    async readReferrers(repository, subject) {
+    async readReferrers(repository, subject, { advises = false } = {}) {
       const first = registryUrl(repository, "referrers", subject, plainHttp);
       const found: Referrer[] = [];
       // All pages together have the limit of the tag's manifest.
       let left: number = registryLimits.manifestBytes;
       for (let url: URL | null = first; url !== null; ) {
-        const request = pullRequest(repository, url, left, { accept: indexTypes.oci });
+        const asked = pullRequest(repository, url, left, { accept: indexTypes.oci });
+        // Only the first page: a list whose rest is refused is no answer at all.
+        const request = advises && url === first ? { ...asked, advises: advising } : asked;
         const response = await send(request);
-        if (response.status === 404 && url === first) return null;
+        if (url === first && (response.status === 404 || isEmptyOfNull(response))) return null;
         if (response.status !== 200) throw refused(request, response);
         const page = parseReferrers(response.body);
         if (page === null) throw malformed(request, "the answer is not an index");
@@ -39,6 +41,19 @@ export function referrersOperations({ send, plainHttp }: OperationOptions): Refe
       return found;
     },
   };
+}
+
+const advising: Advising = {
+  on: "attached",
+  wants: "an index",
+  isAnswer: (response) =>
+    response.status === 404 ||
+    (response.status === 200 && (parseReferrers(response.body) !== null || isEmptyOfNull(response))),
+};
+
+/** Some registries without the API answer `"manifests": null`. */
+function isEmptyOfNull({ status, body }: HttpResponse): boolean {
+  return status === 200 && fieldsOf(parseJson(body)).manifests === null;
 }
 
 /** Reads an index of referrers, and leaves out entries that are no descriptors. null if it is no index. */

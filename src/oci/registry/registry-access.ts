@@ -3,7 +3,7 @@
 import { readTextFile } from "../../io/files.ts";
 import type { FullRegistryClient, RegistryOptions } from "./create-client.ts";
 import type { RegistryAccess } from "./registry-flags.ts";
-import type { World } from "../../io/world.ts";
+import { note, type World } from "../../io/world.ts";
 
 /** The flags as options of a client. Throws `FILE_NOT_FOUND` for the certificates. */
 export async function trustOf({
@@ -19,10 +19,27 @@ export async function trustOf({
   };
 }
 
+interface RegistryWorld extends Pick<World, "env"> {
+  readonly signal?: AbortSignal | undefined;
+  readonly onEvent?: World["onEvent"] | undefined;
+}
+
+/** What each run was told: a run has several clients. */
+const told = new WeakMap<World["onEvent"], Set<string>>();
+
+function tellOnce(onEvent: World["onEvent"]): (line: string) => void {
+  const lines = told.get(onEvent) ?? new Set();
+  told.set(onEvent, lines);
+  return (line) => {
+    if (!lines.has(line)) note({ onEvent }, [line]);
+    lines.add(line);
+  };
+}
+
 /** A client with this user's logins and proxies. */
 export async function registryFor(
   flags: RegistryAccess,
-  { env, signal }: Pick<World, "env"> & { readonly signal?: AbortSignal | undefined },
+  { env, signal, onEvent }: RegistryWorld,
   more: Pick<RegistryOptions, "timeoutMs" | "retries" | "patienceMs" | "writes"> = {},
 ): Promise<FullRegistryClient> {
   const [{ createRegistryClient }, { dockerCredentials }, { proxyFromEnv }] = await Promise.all([
@@ -34,6 +51,7 @@ export async function registryFor(
     credentials: dockerCredentials(env),
     proxy: proxyFromEnv(env),
     signal,
+    tell: onEvent && tellOnce(onEvent),
     patienceMs: 60_000,
     ...more,
     ...(await trustOf(flags)),
@@ -47,7 +65,7 @@ export async function registryFor(
 export function registryToWrite(
   writes: readonly string[],
   flags: RegistryAccess,
-  { env }: Pick<World, "env">,
+  { env, onEvent }: RegistryWorld,
 ): Promise<FullRegistryClient> {
-  return registryFor(flags, { env }, { patienceMs: 300_000, writes });
+  return registryFor(flags, { env, onEvent }, { patienceMs: 300_000, writes });
 }

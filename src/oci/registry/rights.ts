@@ -7,30 +7,36 @@ import { nextUploadUrl, uploadRequest } from "./copy-blob.ts";
 import { refused } from "./failure.ts";
 import { isTemporaryStatus, RegistryError } from "./registry-error.ts";
 import { apiUrl, registryUrl } from "./registry-endpoint.ts";
-import type { OperationOptions, Send } from "./transport.ts";
+import type { HttpRequest, OperationOptions, Send } from "./transport.ts";
 
 /**
  * Asks for the right to push with each request to a repository that the run writes. A registry may show only to those who may push that a
  * repository is not there: to others it answers 401 (Docker Hub, Quay). Nobody else asks for that right: Quay makes the repository by it.
+ */
+export function withRightsOfRun(send: Send, isWritten: (request: HttpRequest) => boolean): Send {
+  return (request) => {
+    const { scope } = request;
+    const isRaised = scope?.actions === "pull" && isWritten(request);
+    return send(isRaised ? { ...request, scope: { ...scope, actions: "pull,push" } } : request);
+  };
+}
+
+/**
+ * Tells whether a request is to a repository that the run writes.
  *
  * @param writes repositories, as `formatRepository` writes them
  */
-export function withRightsOfRun(
-  send: Send,
+export function writtenBy(
   writes: readonly string[],
   plainHttp: (host: string) => boolean,
-): Send {
+): (request: HttpRequest) => boolean {
   const keyOf = ({ origin }: URL, repository: string) => `${origin} ${repository}`;
   const written = new Set(
     writes
       .map(parseImageReference)
       .map(({ registry, repository }) => keyOf(apiUrl(registry, plainHttp), repository)),
   );
-  return (request) => {
-    const { url, scope } = request;
-    const isRaised = scope?.actions === "pull" && written.has(keyOf(url, scope.repository));
-    return send(isRaised ? { ...request, scope: { ...scope, actions: "pull,push" } } : request);
-  };
+  return ({ url, scope }) => scope !== undefined && written.has(keyOf(url, scope.repository));
 }
 
 export function rightOperations({ send, plainHttp }: OperationOptions): PushAsker {

@@ -1,11 +1,19 @@
 /** Lists tags, page by page. */
 
+import type { ImageReference } from "../reference.ts";
+import { unlessRefused } from "./advice.ts";
 import type { RegistryClient } from "./client.ts";
 import { namedUrl, registryUrl } from "./registry-endpoint.ts";
 import { malformed, refused, tooLarge } from "./failure.ts";
 import { isRecord, parseJson } from "../../io/json.ts";
 import { registryLimits } from "../../io/limits.ts";
-import { type HttpRequest, type HttpResponse, type OperationOptions, pullRequest } from "./transport.ts";
+import {
+  type Advising,
+  type HttpRequest,
+  type HttpResponse,
+  type OperationOptions,
+  pullRequest,
+} from "./transport.ts";
 
 export function tagOperations({
   send,
@@ -13,15 +21,17 @@ export function tagOperations({
   pageSize,
 }: OperationOptions & { readonly pageSize: number }): Pick<RegistryClient, "listTags"> {
   return {
-    async *listTags(repository) {
+    async *listTags(repository, { advises = false, after } = {}) {
       const first = registryUrl(repository, "tags", "list", plainHttp);
       first.searchParams.set("n", String(pageSize));
+      if (after !== undefined) first.searchParams.set("last", after);
       const seen = new Set<string>();
       let pages = 0;
       let left: number = registryLimits.tagBytes;
       for (let url: URL | null = first; url !== null; ) {
         const most = Math.min(registryLimits.tagPageBytes, left);
-        const request = pullRequest(repository, url, most, { accept: "application/json" });
+        const asked = pullRequest(repository, url, most, { accept: "application/json" });
+        const request = advises && url === first ? { ...asked, advises: advising } : asked;
         const response = await send(request);
         if (response.status === 404 && url === first) return;
         if (response.status !== 200) throw refused(request, response);
@@ -44,14 +54,37 @@ export function tagOperations({
   };
 }
 
-function tagsOf(request: HttpRequest, { body }: HttpResponse): string[] {
+/** All tags; null where the registry refuses to list them. */
+export function listedTags(
+  registry: Pick<RegistryClient, "listTags">,
+  repository: ImageReference,
+): Promise<ReadonlySet<string> | null> {
+  const list = async () => {
+    const tags = new Set<string>();
+    for await (const tag of registry.listTags(repository, { advises: true })) tags.add(tag);
+    return tags;
+  };
+  return unlessRefused(list(), () => null);
+}
+
+const advising: Advising = {
+  on: "tags",
+  wants: "a list of tags",
+  isAnswer: (response) =>
+    response.status === 404 || (response.status === 200 && parseTags(response.body) !== null),
+};
+
+function tagsOf(request: HttpRequest, { body }: HttpResponse): readonly string[] {
+  const tags = parseTags(body);
+  if (tags === null) throw malformed(request, "the answer is not a list of tags");
+  return tags;
+}
+
+function parseTags(body: Uint8Array): readonly string[] | null {
   const json = parseJson(body);
   // An empty repository is `"tags": null`.
   const tags = isRecord(json) ? (json.tags ?? []) : null;
-  if (!Array.isArray(tags) || !tags.every((tag) => typeof tag === "string")) {
-    throw malformed(request, "the answer is not a list of tags");
-  }
-  return tags;
+  return Array.isArray(tags) && tags.every((tag) => typeof tag === "string") ? tags : null;
 }
 
 /**

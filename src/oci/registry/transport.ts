@@ -1,7 +1,13 @@
 /** Sends one HTTP request. Retries, redirects and authorization are wrappers with the same type, {@link Send}. */
 
-import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
+import {
+  type ClientRequest,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+} from "node:http";
 import { request as httpsRequest } from "node:https";
+import { ImgmatchError } from "../../errors.ts";
 import { registryLimits } from "../../io/limits.ts";
 import type { ImageReference } from "../reference.ts";
 import { type AgentOptions, createAgents } from "./proxy.ts";
@@ -12,14 +18,26 @@ export interface HttpRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
+  /** A body that is sent while it is read. Each try opens it anew. */
+  readonly stream?: { readonly size: number; readonly open: () => AsyncIterable<Uint8Array> };
   /** Longest body of a successful answer, in bytes. */
   readonly maxBytes: number;
   /** A longer body of an answer with 200 is allowed: {@link HttpResponse.rest} reads the rest. */
   readonly inPieces?: boolean;
   /** The right that the request needs. */
   readonly scope?: Scope;
+  /** The request only advises. */
+  readonly advises?: Advising;
   /** No wrapper may repeat the request. The write of a tag follows a look at it, so a second write needs a second look. */
   readonly once?: boolean;
+}
+
+/** Marks a request that advises. All others decide: a wrong "absent" could overwrite or drop something there. */
+export interface Advising {
+  readonly on: "tags" | "mount" | "attached";
+  /** Words for what `isAnswer` takes. */
+  readonly wants: string;
+  readonly isAnswer: (response: HttpResponse) => boolean;
 }
 
 /** A right in a repository, as the token protocol words it (distribution, `docs/content/spec/auth/scope.md`). */
@@ -67,6 +85,39 @@ export function pullRequest(
   return { method: "GET", url, headers: { ...headers, "user-agent": "imgmatch" }, maxBytes, scope };
 }
 
+function lengthOf({ body, stream }: HttpRequest): Readonly<Record<string, number>> {
+  const length = body?.byteLength ?? stream?.size;
+  return length === undefined ? {} : { "content-length": length };
+}
+
+/** So much is handed to the connection at once: what it does not take in time stalls. */
+const writtenBytes = 256 * 1024;
+
+/** Writes a body piece by piece, as fast as the connection takes it, until it is over or answered. */
+async function writeAll(
+  outgoing: ClientRequest,
+  pieces: AsyncIterable<Uint8Array>,
+  answered: Promise<unknown>,
+  onSent: (bytes: number) => void,
+): Promise<void> {
+  const over = answered.then(
+    () => true,
+    () => true,
+  );
+  for await (const piece of pieces) {
+    for (let at = 0; at < piece.byteLength; at += writtenBytes) {
+      const part = piece.subarray(at, at + writtenBytes);
+      const drained = new Promise<boolean>((resolve) => {
+        if (outgoing.write(part)) resolve(false);
+        else outgoing.once("drain", () => resolve(false));
+      });
+      if (await Promise.race([drained, over])) return;
+      onSent(part.byteLength);
+    }
+  }
+  outgoing.end();
+}
+
 interface TransportOptions extends AgentOptions {
   /** Longest wait for an answer's beginning and, together with a least speed, for its end. */
   readonly timeoutMs: number;
@@ -88,10 +139,11 @@ export function createTransport({ timeoutMs, signal, ...connections }: Transport
     const secure = request.url.protocol === "https:";
     const outgoing = (secure ? httpsRequest : httpRequest)(request.url, {
       method: request.method,
-      headers: { ...request.headers, ...(request.body && { "content-length": request.body.byteLength }) },
+      headers: { ...request.headers, ...lengthOf(request) },
       agent: agentFor(request.url),
     });
     let received = 0;
+    let sent = request.body?.byteLength ?? 0;
 
     /** Runs a step within the time that its bytes allow. A failure closes the connection. */
     const watched = <Result>(step: () => Promise<Result>): Promise<Result> =>
@@ -102,7 +154,7 @@ export function createTransport({ timeoutMs, signal, ...connections }: Transport
           clearTimeout(timer);
           signal?.removeEventListener("abort", interrupt);
         };
-        const fail = (error: TransportError): void => {
+        const fail = (error: Error): void => {
           finish();
           reject(error);
           outgoing.destroy();
@@ -110,7 +162,7 @@ export function createTransport({ timeoutMs, signal, ...connections }: Transport
         const interrupt = (): void => fail(new TransportError("interrupted"));
         const watch = (): void => {
           // Sent bytes get as much time as received ones.
-          const flowed = received - before + (request.body?.byteLength ?? 0);
+          const flowed = received - before + sent;
           const leftMs = timeoutMs + (flowed / leastBytesPerSecond) * 1000 - (performance.now() - started);
           if (leftMs > 0) timer = setTimeout(watch, leftMs);
           else
@@ -124,7 +176,8 @@ export function createTransport({ timeoutMs, signal, ...connections }: Transport
             finish();
             resolve(result);
           },
-          (error) => fail(transportError(error)),
+          // What reads a body from another registry tells its own failure.
+          (error) => fail(error instanceof ImgmatchError ? error : transportError(error)),
         );
       });
 
@@ -154,7 +207,11 @@ export function createTransport({ timeoutMs, signal, ...connections }: Transport
     };
 
     return watched(async () => {
-      outgoing.end(request.body);
+      if (request.stream === undefined) outgoing.end(request.body);
+      else
+        await writeAll(outgoing, request.stream.open(), answered, (bytes) => {
+          sent += bytes;
+        });
       const incoming = await answered;
       // An error between two pieces has no other listener.
       incoming.on("error", () => {});
@@ -164,7 +221,8 @@ export function createTransport({ timeoutMs, signal, ...connections }: Transport
       if (status >= 300) {
         // Enough of an error page to quote.
         const { bytes, isLast } = await take(chunks, registryLimits.errorBytes);
-        if (!isLast) outgoing.destroy();
+        // It may have come before the whole request was sent.
+        if (!isLast || !outgoing.writableEnded) outgoing.destroy();
         return { ...answer, body: bytes.subarray(0, registryLimits.errorBytes) };
       }
       const { bytes, isLast } = await take(chunks, request.maxBytes);

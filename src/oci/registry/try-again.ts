@@ -54,6 +54,22 @@ export async function repeat<T>(
   }
 }
 
+/** A copy of the registry may learn so late what was written to another one. */
+const longestLagMs = 30_000;
+
+/** Reads again what was just written, as long as the registry does not have it yet. null if it has not come after 30 s. */
+export async function untilThere<T>(
+  read: () => Promise<T | null>,
+  { signal, sleep = waitFor }: Pick<TryOptions, "signal" | "sleep"> = {},
+): Promise<T | null> {
+  for (let waitMs = 200, waitedMs = 0; ; waitMs = Math.min(2 * waitMs, 3000)) {
+    const found = await read();
+    if (found !== null || waitedMs >= longestLagMs) return found;
+    await sleep(waitMs, signal);
+    waitedMs += waitMs;
+  }
+}
+
 export function tryAgain<T>(operation: () => Promise<T>, options: TryOptions = {}): Promise<T> {
   const { random, retries = mostRetries, onRetry } = options;
   const waitMs = (error: unknown, attempts: number) => {

@@ -100,7 +100,7 @@ async function findAttached(
   parts: PartReader,
 ): Promise<readonly FoundProvenance[]> {
   const { digest } = subject;
-  const bundles = await findBundles(registry, subject, provenanceTypes.v1, parts);
+  const bundles = await findBundles(registry, subject, provenanceTypes.v1, { parts });
   const attached = bundles.flatMap((bundle) => {
     const read = isUnread(bundle) ? null : readBundle(bundle.content);
     return read === null || typeof read === "string" ? [] : found(read.envelope, "signed", digest, bundle);

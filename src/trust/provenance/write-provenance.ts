@@ -1,12 +1,18 @@
 /** Writes SLSA provenance v1 for engines that write none, and attaches it to the image. */
 
+import { ImgmatchError } from "../../errors.ts";
 import { type BuildOrigin, type BuildRecord, isCommit } from "../../oci/build-record.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { parseImageReference } from "../../oci/reference.ts";
 import type { TryOptions } from "../../oci/registry/try-again.ts";
 import { sortedEntries } from "../../io/collections.ts";
 import { bundleArtifact } from "../attach.ts";
-import { type Artifact, attach, type AttachmentRegistry } from "../../oci/registry/attach.ts";
+import {
+  type Artifact,
+  attach,
+  type AttachmentRegistry,
+  isAttachmentRefusal,
+} from "../../oci/registry/attach.ts";
 import type { StatementSigner } from "../sign/signer.ts";
 import { statementType, statementVersion } from "../statement.ts";
 import {
@@ -114,7 +120,15 @@ export async function attachProvenance(
   const { predicateType } = statement;
   const artifact =
     signer === null ? plain(statement) : bundleArtifact(await signer.signStatement(statement), predicateType);
-  return (await attach(registry, subject, artifact, { signal })).digest;
+  try {
+    return (await attach(registry, subject, artifact, { signal })).digest;
+  } catch (error) {
+    if (!isAttachmentRefusal(error)) throw error;
+    const [{ code, message }] = error.problems;
+    const fix =
+      "this registry takes no attached provenance: build with --engine buildx, which writes it into the image's index, or leave out attest";
+    throw new ImgmatchError({ code, message, fix }, { cause: error });
+  }
 }
 
 /** in-toto/attestation, spec/v1/bundle.md does not say how to attach to a registry. Other tools do it so. */

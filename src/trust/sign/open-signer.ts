@@ -6,7 +6,7 @@ import { readTextFile } from "../../io/files.ts";
 import { parseImageReference } from "../../oci/reference.ts";
 import type { FullRegistryClient } from "../../oci/registry/create-client.ts";
 import type { Signer } from "./signer.ts";
-import type { World } from "../../io/world.ts";
+import { note, type World } from "../../io/world.ts";
 import { trustedSignersFor } from "../trust-demands.ts";
 
 /** null without `--sign`. Opens the key, so that its mistakes are told before anything is built. */
@@ -18,7 +18,8 @@ export async function openSigner(choice: SignerChoice, world: World) {
     const { fleetSigning } = await import("./sign-fleet.ts");
     const reference = parseImageReference(repository);
     const others = () => trustedSignersFor(reference, {}, world);
-    return fleetSigning(reference, { signer, registry, format, signal: world.signal, others });
+    const tell = (line: string) => note(world, [line]);
+    return fleetSigning(reference, { signer, registry, format, signal: world.signal, tell, others });
   };
 }
 

@@ -2,8 +2,9 @@
 
 import type { Digest } from "../../oci/digest.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../../oci/reference.ts";
+import type { SignatureForm } from "../../lock/lock.ts";
 import type { SignedImages } from "../../oci/trust-flags.ts";
-import { signImages, type SignOptions } from "./sign-images.ts";
+import { type BundleTakers, signImages, type SignOptions } from "./sign-images.ts";
 import type { TrustedSigner } from "../trusted-signers.ts";
 import type { Subject } from "../../oci/descriptor.ts";
 import { ImgmatchError } from "../../errors.ts";
@@ -11,7 +12,8 @@ import { findEvidence } from "../find-evidence.ts";
 import { publicRoot } from "../public-root.ts";
 import { verifyEvidence } from "../verify-evidence.ts";
 
-export interface FleetSigningOptions extends Pick<SignOptions, "registry" | "signer" | "format" | "signal"> {
+export interface FleetSigningOptions
+  extends Pick<SignOptions, "registry" | "signer" | "format" | "signal" | "tell"> {
   /** The other accepted signers of an image whose tag is written already: one of each list. Called if our signer has not signed it. */
   readonly others: () => Promise<readonly (readonly TrustedSigner[])[]>;
 }
@@ -23,17 +25,21 @@ const ofIndex = `find out who published it; publish all images from one lock wit
 /** Signs the images of an index in this repository, and pushed images in their own repository. */
 export function fleetSigning(
   reference: ImageReference,
-  { registry, signer, format, signal, others }: FleetSigningOptions,
+  { registry, signer, format, signal, tell, others }: FleetSigningOptions,
 ) {
   const [signed, kept, vouched] = [new Set<Digest>(), new Set<Digest>(), new Set<Digest>()];
+  const forms = new Set<SignatureForm>();
+  const takers: BundleTakers = new Map();
   async function sign(
     place: ImageReference,
     digests: readonly Digest[],
     more: Pick<SignOptions, "signal" | "settleMs">,
   ) {
-    const done = await signImages(place, digests, { registry, signer, format, ...more });
+    const done = await signImages(place, digests, { registry, signer, format, tell, takers, ...more });
     for (const digest of done.signed) signed.add(digest);
     for (const digest of done.kept) if (!signed.has(digest)) kept.add(digest);
+    for (const form of done.forms) forms.add(form);
+    return done.forms;
   }
   /**
    * Anybody who can push can write the label of an image's inputs. A signer that trusts the label signs what a stranger has put there. Throws
@@ -55,7 +61,7 @@ export function fleetSigning(
   return {
     signStatement: (statement: object) => signer.signStatement(statement),
     // Without a wait for each: what another signer drops meanwhile is put back when all are vouched for.
-    sign: async (pushed: Digest, place: ImageReference): Promise<void> =>
+    sign: async (pushed: Digest, place: ImageReference): Promise<readonly SignatureForm[]> =>
       sign({ ...place, tag: null, digest: null }, [pushed], { settleMs: 0 }),
     requireSigned: (image: ImageReference, digest: Digest) => requireSigned(image, digest, ofImage),
     requireVouched: (index: Digest) => requireSigned(reference, index, ofIndex),
@@ -66,7 +72,7 @@ export function fleetSigning(
       await sign(reference, unsigned, signal === undefined ? {} : { signal });
       for (const digest of unsigned) vouched.add(digest);
     },
-    done: (): SignedImages => ({ signed: [...signed], kept: [...kept] }),
+    done: (): SignedImages => ({ signed: [...signed], kept: [...kept], forms: [...forms].sort() }),
   };
 }
 

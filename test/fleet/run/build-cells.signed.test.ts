@@ -38,7 +38,10 @@ function setUp(more: Partial<Publishing["signing"]> & Pick<Partial<CellOptions>,
         publishing: {
           ...{ registry, settleMs: 500, attest: null },
           signing: {
-            sign: async (digest) => void signed.add(digest),
+            sign: async (digest) => {
+              signed.add(digest);
+              return ["tag"];
+            },
             requireSigned: async (_, digest) => {
               if (!signed.has(digest))
                 throw new ImgmatchError({ code: "SIGNATURE_MISSING", message: "nobody's" });
@@ -61,10 +64,12 @@ describe("a build that signs", () => {
         seen.push("opened");
         return { measured: null, warnings: [] };
       },
-      sign: async (_, { repository }) =>
-        void seen.push(`signed in ${repository}, tagged: ${registry.tags.has("1.0")}`),
+      sign: async (_, { repository }) => {
+        seen.push(`signed in ${repository}, tagged: ${registry.tags.has("1.0")}`);
+        return ["tag"];
+      },
     });
-    expect(await run()).toMatchObject({ status: "built", how: "pushed" });
+    expect(await run()).toMatchObject({ status: "built", how: "pushed", signed: ["tag"] });
     expect(seen).toEqual(["opened", "signed in team/app, tagged: false"]);
     expect(registry.tags.has("1.0")).toBe(true);
   });

@@ -5,6 +5,7 @@ import { ImgmatchError } from "../../../src/errors.ts";
 import { registryLimits } from "../../../src/io/limits.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
+import { RegistryError } from "../../../src/oci/registry/registry-error.ts";
 import { parseReferrers, referrersTag } from "../../../src/oci/registry/referrers.ts";
 import { type Answer, startFaultServer } from "./support/fault-server.ts";
 import { quickClient } from "./support/manifests.ts";
@@ -28,14 +29,15 @@ const status =
   (_, response) =>
     void response.writeHead(code).end();
 
-async function ask(answer: Answer): Promise<unknown> {
+async function ask(answer: Answer, advises = false): Promise<unknown> {
   const { host } = await startFaultServer(answer);
   const client = quickClient({
     retries: 1,
   }) as unknown as import("../../../src/oci/registry/client.ts").ReferrersReader;
-  return client
-    .readReferrers(parseImageReference(`${host}/team/app`), digest)
-    .catch((error) => (error instanceof ImgmatchError ? error.code : String(error)));
+  return client.readReferrers(parseImageReference(`${host}/team/app`), digest, { advises }).catch((error) => {
+    if (error instanceof RegistryError && error.refusal) return `refused ${error.status}`;
+    return error instanceof ImgmatchError ? error.code : String(error);
+  });
 }
 
 describe("readReferrers", () => {
@@ -52,6 +54,39 @@ describe("readReferrers", () => {
     expect(await ask((_, response) => void response.destroy())).toBe("REGISTRY_UNREACHABLE");
     expect(await ask(json([1]))).toBe("REGISTRY_FAILED");
     expect(await ask((_, response) => void response.writeHead(200).end("<html>"))).toBe("REGISTRY_FAILED");
+  });
+
+  it("may be refused where it advises, and a registry in trouble has not refused", async () => {
+    for (const code of [400, 403, 405, 406, 410, 501])
+      expect(await ask(status(code), true)).toBe(`refused ${code}`);
+    const html: Answer = (_, response) => void response.writeHead(200).end("<html>");
+    expect(await ask(html, true)).toBe("refused null");
+    expect(await ask(status(404), true)).toBeNull();
+    for (const advises of [true, false]) expect(await ask(json({ manifests: null }), advises)).toBeNull();
+    expect(await ask(status(401), true)).toBe("REGISTRY_AUTH");
+    for (const code of [429, 500, 503, 505]) expect(await ask(status(code), true)).toBe("REGISTRY_FAILED");
+    expect(await ask((_, response) => void response.destroy(), true)).toBe("REGISTRY_UNREACHABLE");
+    const second: Answer = (asked, response, request) =>
+      (asked.path.includes("next")
+        ? status(403)
+        : json({ manifests: [entry("a")] }, { link: '<?next=1>; rel="next"' }))(asked, response, request);
+    expect(await ask(second, true)).toBe("REGISTRY_AUTH");
+  });
+
+  it("takes 401 for a refusal once the login was good for a deciding request", async () => {
+    const lines: string[] = [];
+    const { host } = await startFaultServer((asked, response, request) =>
+      status(asked.path.includes("/manifests/") ? 404 : 401)(asked, response, request),
+    );
+    const client = quickClient({ retries: 1, tell: (line) => lines.push(line) });
+    const app = parseImageReference(`${host}/team/app`);
+    const list = () => client.readReferrers(app, digest, { advises: true });
+    await expect(list()).rejects.toMatchObject({ refusal: false, code: "REGISTRY_AUTH" });
+    await client.findManifest(parseImageReference(`${host}/team/other:1`));
+    await expect(list()).rejects.toMatchObject({ refusal: false });
+    await client.findManifest(app);
+    await expect(list()).rejects.toMatchObject({ refusal: true });
+    expect(lines).toEqual([expect.stringContaining("(401)")]);
   });
 
   it("follows pages, and ends where they do not", async () => {
