@@ -73,13 +73,16 @@ async function driverProblems(
   io: HostIo,
   around: Surroundings,
   facts: NvidiaFacts,
-  { source, problems }: NvidiaReading,
+  { source, problems, gpus }: NvidiaReading,
 ): Promise<readonly HostProblem[]> {
   const { supportProblem, unlistedProblems } = await import("./driver-support.ts");
   const unconfirmed = isDriversWord(source) ? [] : facts.gpus;
   return [
     ...unconfirmed.flatMap((gpu) => supportProblem(gpu, facts) ?? []),
-    ...(await unlistedProblems(io, around, facts, problems.length > 0)),
+    ...(await unlistedProblems(io, around, facts, {
+      isExplained: problems.length > 0,
+      listsNone: gpus?.length === 0 && isDriversWord(source),
+    })),
   ];
 }
 
