@@ -4,7 +4,6 @@ import { usageError } from "../errors.ts";
 import type { HostFacts, HostProblem } from "../facts/facts.ts";
 import { type GpuVendor, gpuVendors } from "../hardware/gpu-vendors.ts";
 import { askOwnStart, whyMuteHere } from "../host/ask-start.ts";
-import type { HostIo } from "../host/host-io.ts";
 import { nodeHostIo } from "../host/node-host-io.ts";
 import { type Libc, ownLibc } from "../host/own-libc.ts";
 import { type DriverQuestion, type HostChoice, otherHost, readHostOf } from "../host/probe.ts";
