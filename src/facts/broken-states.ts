@@ -38,6 +38,8 @@ export interface BrokenState {
   readonly code: HostProblem["code"];
   /** All must hold. */
   readonly when: readonly Condition[];
+  /** CUDA starts in this state, and fails later. In others a start that was seen disproves the state. */
+  readonly afterStart?: true;
   readonly message: string;
   /** One for each value of the first fact of a GPU, where the cure depends on the value: each value is a problem of its own. */
   readonly fix: string | Readonly<Record<string, string>>;
@@ -107,6 +109,7 @@ export const brokenStates: readonly BrokenState[] = [
   {
     // Programs leave out such a GPU where another takes work (CUDA C++ Programming Guide, "Compute Modes").
     code: "HOST_GPU_NOT_READY",
+    afterStart: true,
     when: [{ of: "every gpu", fact: "computeMode", is: ["prohibited"] }],
     message: "the compute mode of GPU {gpus} is Prohibited: CUDA fails with 46, device unavailable",
     fix: "allow programs: nvidia-smi -i {indexes} -c DEFAULT",
@@ -120,6 +123,7 @@ export const brokenStates: readonly BrokenState[] = [
   },
   {
     code: "HOST_GPU_NOT_READY",
+    afterStart: true,
     when: [
       {
         of: "gpu",
@@ -140,6 +144,7 @@ export const brokenStates: readonly BrokenState[] = [
   {
     // DCGM fails such a GPU, and takes it out of service (NVIDIA/DCGM: DcgmHealthWatch.cpp, DCGM_FR_ROW_REMAP_FAILURE).
     code: "HOST_GPU_NOT_READY",
+    afterStart: true,
     when: [{ of: "gpu", fact: "remapFailed", is: [true] }],
     message: "a memory row of GPU {gpus} is broken and could not be remapped",
     fix: "take the GPU out of service and have it replaced; the others serve where it is hidden (--gpus)",
@@ -215,6 +220,9 @@ export function withBrokenStates(facts: HostFacts, states: readonly BrokenState[
   const found =
     nvidia == null
       ? []
-      : states.flatMap((state) => problemsOf(state, nvidia)).filter(({ code }) => !named.has(code));
+      : states
+          .filter(({ afterStart = false }) => afterStart || nvidia.starts !== true)
+          .flatMap((state) => problemsOf(state, nvidia))
+          .filter(({ code }) => !named.has(code));
   return found.length === 0 ? facts : { ...facts, problems: [...problems, ...found] };
 }

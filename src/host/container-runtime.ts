@@ -102,6 +102,9 @@ function isSystemContainer(io: HostIo): boolean {
 
 /** WSL2: the driver is Windows' own; Linux sees a paravirtual device and these libraries. */
 export const wslLibraries = "/usr/lib/wsl/lib";
+export const wslDrivers = "/usr/lib/wsl/drivers";
+/** Files of NVIDIA's Windows driver. */
+export const wslFiles = ["libcuda.so.1", "libnvidia-ml.so.1", "nvidia-smi"] as const;
 
 /** True on WSL2 with GPU support: `/dev/dxg`, or a Microsoft kernel with the libraries in place. */
 export function isWsl(io: HostIo): boolean {

@@ -1,5 +1,7 @@
 /** Calls C functions of a driver's library through koffi. Texts and structs pass through buffers. */
 
+import { readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { attempt } from "../io/attempt.ts";
 
 /** A function of a library. */
@@ -32,6 +34,23 @@ export async function openLibrary(
     return { path, bind, textAt: (place) => koffi.decode(place, "const char *") as string };
   }
   return null;
+}
+
+export async function canLoadLibraries(): Promise<boolean> {
+  return import("koffi").then(
+    () => true,
+    () => false,
+  );
+}
+
+/** The file that the loader took for a library of this process; undefined where `/proc` does not tell. */
+export function fileOfLibrary({ path }: Pick<NativeLibrary, "path">): string | undefined {
+  const [name] = basename(path).split(".so");
+  const maps = attempt(() => readFileSync("/proc/self/maps", "utf8"), "");
+  return maps
+    .split("\n")
+    .map((line) => line.slice(line.indexOf("/")))
+    .find((file) => file.startsWith("/") && basename(file).startsWith(`${name}.so`));
 }
 
 export function cString(buffer: Buffer): string {

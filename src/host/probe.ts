@@ -64,14 +64,9 @@ async function readFacts(
       const io = nodeHostIo(world.env);
       const facts = await probeHost(io, { ofNode, ...(gpus === undefined ? {} : { gpus }) });
       if (!askDriver) return facts;
-      const { askStart } = await import("./ask-start.ts");
+      const { askStart, startWords } = await import("./ask-start.ts");
       const { facts: told, answers } = await askStart(facts, io, self, world);
-      note(
-        world,
-        answers.flatMap(({ runtime, why }) =>
-          why === undefined ? [] : [`${runtime} was not asked: ${why}`],
-        ),
-      );
+      note(world, answers.flatMap(startWords));
       return told;
     }
     throw usageError(

@@ -5,11 +5,15 @@ import type { HostFacts, HostProblem } from "../facts/facts.ts";
 import type { HostIo } from "./host-io.ts";
 
 /** The first answer that is no success, or the number of devices. */
-export type Start =
-  | { readonly devices: number }
-  | { readonly call: string; readonly code: number }
-  /** The library ended its process, or did not answer in time. */
-  | { readonly call: string; readonly code: "ended" | "late" };
+export type Start = { readonly devices: number } | FailedStart;
+
+export interface FailedStart {
+  readonly call: string;
+  /** The library ended its process, did not answer in time, or cannot be loaded. */
+  readonly code: number | "ended" | "late" | "unloadable";
+  /** The file that was loaded, if it is known. */
+  readonly library?: string;
+}
 
 /** An error code that is about the host, as the runtime's header has it. */
 export interface Failure {
@@ -19,9 +23,10 @@ export interface Failure {
 
 /** What a failed start says, with the row of its code; null for a code of no row. */
 export function failureOf<Row extends Failure>(
-  { call, code }: Exclude<Start, { readonly devices: number }>,
+  { call, code }: FailedStart,
   failures: Readonly<Record<number, Row>>,
 ): { readonly message: string; readonly row: Row | null } | null {
+  if (code === "unloadable") return null;
   if (typeof code === "string")
     return { message: `${call} ${code === "late" ? "gives no answer" : "ends its process"}`, row: null };
   const row = failures[code];
@@ -37,12 +42,20 @@ export interface StartTable {
   readonly libraries: readonly string[];
   readonly init: string;
   readonly count: string;
-  /** Variables that hide GPUs, or put another library first. */
-  readonly environment: (env: World["env"]) => World["env"];
+  /** Without the variables that hide GPUs or put another library first: those are this process's own. */
+  readonly environment: (env: World["env"], io: HostIo) => World["env"];
   /** Why the runtime says nothing of the host where this process starts it: a device that its user may not open. null where nothing is known. */
   readonly whyMute: (io: HostIo) => HostProblem | null;
   /** null where the answer is about this process and not about the host, or where the facts name the cause already. */
-  readonly problem: (start: Start, facts: HostFacts) => HostProblem | null;
+  readonly problem: (start: Start, facts: HostFacts, io: HostIo) => HostProblem | null;
+  /** The GPUs that this machine has, or this container was given, as far as bus and nodes tell. */
+  readonly given: (io: HostIo) => number;
   /** The facts of a host whose runtime starts with all GPUs. */
-  readonly proved: (facts: HostFacts) => HostFacts;
+  readonly proved: (facts: HostFacts, io: HostIo) => Promise<HostFacts>;
+  /** Of a runtime that a process may find in another library than the host's. */
+  readonly own?: {
+    /** True where the start of the host's library does not tell how a program of this process starts. */
+    readonly isOpen: (facts: HostFacts, io: HostIo) => boolean;
+    readonly problem: (start: Start, io: HostIo) => HostProblem | null;
+  };
 }

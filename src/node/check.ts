@@ -2,8 +2,8 @@
 
 import { usageError } from "../errors.ts";
 import type { HostFacts, HostProblem } from "../facts/facts.ts";
-import { whyMuteHere } from "../host/ask-start.ts";
-import type { HostIo } from "../host/host-io.ts";
+import { type GpuVendor, gpuVendors } from "../hardware/gpu-vendors.ts";
+import { askOwnStart, whyMuteHere } from "../host/ask-start.ts";
 import { nodeHostIo } from "../host/node-host-io.ts";
 import { type Libc, ownLibc } from "../host/own-libc.ts";
 import { type DriverQuestion, type HostChoice, otherHost, readHostOf } from "../host/probe.ts";
@@ -140,7 +140,7 @@ async function checkIn(
   const first = isOther ? "registry" : "engine";
   const request: SubjectRequest = { registry, lock, demands: options, first, onEvent, world };
   const known = new Map<string, Promise<KnownSubject | KnownFleet>>();
-  const here = isOther ? null : { libc: ownLibc(), io: nodeHostIo(world.env) };
+  let here: Here | null = null;
   const judge = async (subject: string, host: HostFacts) => {
     const { platform } = viewHost(host);
     const key = JSON.stringify([subject, platform]);
@@ -151,6 +151,7 @@ async function checkIn(
   if (!isAboutMany(options)) {
     const host = await readHostOf({ ...options, askDriver: true }, world);
     note(world, problemLines(host));
+    if (!isOther) here = await processOf(host, options, world);
     if (more.length === 0) return (await judge(subject, host)).answer;
     const judged: Judged[] = [];
     for (const each of subjects) judged.push(await judge(each, host));
@@ -186,7 +187,20 @@ interface Judged {
 /** The system of this process. */
 interface Here {
   readonly libc: Libc | null;
-  readonly io: HostIo;
+  /** Why a program of this process gets none of a vendor's GPUs. */
+  readonly mute: ReadonlyMap<GpuVendor, HostProblem | null>;
+}
+
+async function processOf(
+  host: HostFacts,
+  { self = ["imgmatch"] }: CheckOptions,
+  world: HostWorld,
+): Promise<Here> {
+  const io = nodeHostIo(world.env);
+  const mute = new Map<GpuVendor, HostProblem | null>();
+  for (const vendor of gpuVendors)
+    mute.set(vendor, whyMuteHere(vendor, io) ?? (await askOwnStart(vendor, host, io, self, world)));
+  return { libc: ownLibc(), mute };
 }
 
 function answerFor(
@@ -214,7 +228,7 @@ function answerFor(
     ),
     ...own,
     // An engine, which is root, starts images.
-    ...(here !== null && system !== null ? muteReasons(verdict, described, here.io) : []),
+    ...(here !== null && system !== null ? muteReasons(verdict, described, here) : []),
   ];
   const [first] = reasons;
   const fits = first !== undefined ? false : unknown.length > 0 ? null : verdict.fits;
@@ -238,10 +252,10 @@ function answerFor(
 }
 
 /** A program of this process needs a GPU, and its user may open none of a vendor that would do. */
-function muteReasons({ fit, requires }: ImageCheck, { undecidedGpus = [] }: DescribedImage, io: HostIo) {
+function muteReasons({ fit, requires }: ImageCheck, { undecidedGpus = [] }: DescribedImage, { mute }: Here) {
   const needed = fit?.as ?? requires;
   const vendors = needed === null ? undecidedGpus.map(({ vendor }) => vendor) : vendorsOf(needed);
-  const problems = vendors.map((vendor) => whyMuteHere(vendor, io));
+  const problems = vendors.map((vendor) => mute.get(vendor) ?? null);
   const [problem] = problems;
   if (problem == null || problems.includes(null)) return [];
   const message = `${problem.code}: ${problem.message}`;

@@ -1,8 +1,8 @@
 /** Turns the facts of this machine into findings: about the host, the containers' access to its GPUs, the engine and the logins. */
 
 import type { Problem } from "../errors.ts";
-import type { StartAnswer } from "../host/ask-start.ts";
-import type { HostFacts, VendorFacts } from "../facts/facts.ts";
+import { type StartAnswer, startWords } from "../host/ask-start.ts";
+import type { HostFacts, HostProblem, VendorFacts } from "../facts/facts.ts";
 import { type GpuVendor, gpuVendors, vendorNames } from "../hardware/gpu-vendors.ts";
 
 /** `unknown` is neither a problem nor its absence. */
@@ -51,6 +51,7 @@ export interface LoginState {
  *
  * @param closed device files of AMD GPUs that this user may not open
  * @param answers the drivers' answers to the question whether they start
+ * @param own why they do not start in this process
  */
 export function diagnose(
   host: HostFacts,
@@ -58,13 +59,14 @@ export function diagnose(
   logins: LoginState,
   closed: readonly string[] = [],
   answers: readonly StartAnswer[] = [],
+  own: readonly HostProblem[] = [],
 ): readonly Finding[] {
   return [
     ...examineCpu(host),
     ...gpuVendors.flatMap((vendor) => examineGpus(host, vendor)),
     ...answers.flatMap(startFinding),
     ...closedFindings(host, closed),
-    ...host.problems.map((problem) => wrong("host", problem)),
+    ...[...host.problems, ...own].map((problem) => wrong("host", problem)),
     ...examineEngine(engine, host),
     ...[...gpuVendors]
       .reverse()
@@ -192,13 +194,16 @@ function examineGpus<V extends GpuVendor>(host: HostFacts, vendor: V): readonly 
   return isExplained ? gpus : [unknown(vendor, row.driverless), ...gpus];
 }
 
-/** A failure is a problem of the facts. */
-function startFinding({ vendor, runtime, start, why }: StartAnswer): readonly Finding[] {
-  if (start === null)
-    return [unknown(vendor, `${runtime} was not asked: ${why ?? "its library cannot be loaded here"}`)];
-  return "devices" in start
-    ? [ok(vendor, `${runtime} starts and finds ${start.devices} device${start.devices === 1 ? "" : "s"}`)]
-    : [];
+/** A failure is a problem of the facts, or of this process. */
+function startFinding(answer: StartAnswer): readonly Finding[] {
+  const { vendor, runtime, start, why = "its library cannot be loaded here" } = answer;
+  const words = startWords({ ...answer, why }).map((word) => unknown(vendor, word));
+  return start !== null && "devices" in start
+    ? [
+        ok(vendor, `${runtime} starts and finds ${start.devices} device${start.devices === 1 ? "" : "s"}`),
+        ...words,
+      ]
+    : words;
 }
 
 /** HOST_AMD_NO_PERMISSION tells already that no GPU can be opened. */

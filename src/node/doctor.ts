@@ -6,7 +6,8 @@ import { diagnose, type EngineState, type Finding, type LoginState } from "./dia
 import { infoAnswer, versionAnswer } from "../oci/engine/engine-answers.ts";
 import { connectDocker } from "../oci/engine/api.ts";
 import { faultOf, ImgmatchError } from "../errors.ts";
-import { askStart } from "../host/ask-start.ts";
+import { askOwnStart, askStart } from "../host/ask-start.ts";
+import type { HostProblem } from "../facts/facts.ts";
 import type { DriverQuestion } from "../host/probe.ts";
 import { closedDevices } from "../host/amd/kfd.ts";
 import { nodeHostIo } from "../host/node-host-io.ts";
@@ -36,12 +37,18 @@ export async function doctor(
   return inWorld(options, given, (world) => doctorIn(options, world));
 }
 
-async function doctorIn({ self }: Pick<DriverQuestion, "self">, world: World): Promise<DoctorAnswer> {
+async function doctorIn(
+  { self = ["imgmatch"] }: Pick<DriverQuestion, "self">,
+  world: World,
+): Promise<DoctorAnswer> {
   const { env } = world;
   const io = nodeHostIo(env);
-  const { facts, answers } = await askStart(await probeHost(io), io, self ?? ["imgmatch"], world);
+  const { facts, answers } = await askStart(await probeHost(io), io, self, world);
+  const own: HostProblem[] = [];
+  for (const { vendor, start } of answers)
+    if (start !== null) own.push(...[(await askOwnStart(vendor, facts, io, self, world)) ?? []].flat());
   const [engine, logins] = await Promise.all([readEngine(env), readLogins(env)]);
-  return { schemaVersion: 1, checks: diagnose(facts, engine, logins, closedDevices(io), answers) };
+  return { schemaVersion: 1, checks: diagnose(facts, engine, logins, closedDevices(io), answers, own) };
 }
 
 async function readEngine(env: Environment): Promise<EngineState> {

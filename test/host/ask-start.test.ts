@@ -2,8 +2,9 @@ import { execFileSync } from "node:child_process";
 import { join, resolve } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { hipFailures } from "../../src/host/amd/hip-start.ts";
-import { askStart } from "../../src/host/ask-start.ts";
-import type { HostFacts } from "../../src/facts/facts.ts";
+import { askOwnStart, askStart, startWords } from "../../src/host/ask-start.ts";
+import { withBrokenStates } from "../../src/facts/broken-states.ts";
+import type { HostFacts, HostProblem } from "../../src/facts/facts.ts";
 import { formatHostFacts } from "../../src/facts/format-facts.ts";
 import type { HostIo } from "../../src/host/host-io.ts";
 import { cudaFailures } from "../../src/host/nvidia/cuda-start.ts";
@@ -30,7 +31,13 @@ const whyNot =
 
 /** A machine whose device files may or may not be opened. */
 const machine = (mayOpen: boolean): HostIo =>
-  ({ exists: () => true, mayOpen: () => mayOpen, list: () => [], readText: () => null }) as unknown as HostIo;
+  ({
+    env: {},
+    exists: (path: string) => !/(?:docker|container)env$/.test(path),
+    mayOpen: () => mayOpen,
+    list: () => [],
+    readText: () => null,
+  }) as unknown as HostIo;
 
 const lock = lockOf({
   gpu: gpuImage(cuda("12.8.1", ["sm_90", "sm_121"])),
@@ -55,9 +62,22 @@ describe("a driver that is asked to start", needs(whyNot), () => {
     program = await bundledInParts(resolve("src/cli/bin.ts"), "ask-start-cli");
   }, 60_000);
 
-  const ask = async (host: HostFacts, env: Readonly<Record<string, string>>, io = machine(true)) => {
-    const world = { env: { PATH: process.env.PATH, LD_LIBRARY_PATH: libraries, ...env }, signal: undefined };
-    const { facts, answers } = await askStart(host, io, [process.execPath, program], world, 5000);
+  /** The folder stands for those of the loader's cache: the user's LD_LIBRARY_PATH goes before it. */
+  const selfWith = (folder: string): readonly [string, ...string[]] => [
+    ...(["sh", "-c", 'LD_LIBRARY_PATH="$LD_LIBRARY_PATH:$0" exec "$@"', folder] as const),
+    ...[process.execPath, program],
+  ];
+  const worldOf = (env: Readonly<Record<string, string>>) => ({
+    env: { PATH: process.env.PATH, ...env },
+    signal: undefined,
+  });
+  const ask = async (
+    host: HostFacts,
+    env: Readonly<Record<string, string>>,
+    io = machine(true),
+    folder = libraries,
+  ) => {
+    const { facts, answers } = await askStart(host, io, selfWith(folder), worldOf(env), 5000);
     const { match, rejected } = resolveImage(lock, facts);
     return { facts, answers, answer: match?.cell ?? [...new Set(rejected.map(({ code }) => code))].join() };
   };
@@ -105,15 +125,15 @@ describe("a driver that is asked to start", needs(whyNot), () => {
   });
 
   it("says nothing where it is not asked: no library, a stub, closed devices, a daemon of this process", async () => {
-    const empty = { LD_LIBRARY_PATH: makeFolder({}) };
-    for (const [env, io] of [
-      [empty, machine(true)],
-      [{ FAKE_CUDA_INIT: "34" }, machine(true)],
-      [{ FAKE_CUDA_INIT: "805" }, machine(true)],
-      [{ FAKE_CUDA_INIT: "999" }, machine(false)],
+    const empty = makeFolder({});
+    for (const [env, io, folder] of [
+      [{}, machine(true), empty],
+      [{ FAKE_CUDA_INIT: "34" }, machine(true), libraries],
+      [{ FAKE_CUDA_INIT: "805" }, machine(true), libraries],
+      [{ FAKE_CUDA_INIT: "999" }, machine(false), libraries],
     ] as const)
-      expect(await ask(nvidia(), env, io)).toMatchObject({ facts: { problems: [] }, answer: "gpu" });
-    const { facts, answers } = await ask(nvidia(), empty);
+      expect(await ask(nvidia(), env, io, folder)).toMatchObject({ facts: { problems: [] }, answer: "gpu" });
+    const { facts, answers } = await ask(nvidia(), {}, machine(true), empty);
     const engine = {
       answer: { ok: false, problem: { code: "ENGINE_NOT_FOUND", message: "" } },
       configured: false,
@@ -127,10 +147,9 @@ describe("a driver that is asked to start", needs(whyNot), () => {
 
   it("does not ask what an image brings, nor about hidden GPUs", async () => {
     const compat = makeFolder({ "cuda/compat/libcuda.so.1": "no library" });
-    const path = `${compat}/cuda/compat:${libraries}`;
-    const env = { LD_LIBRARY_PATH: path, CUDA_VISIBLE_DEVICES: "" };
+    const env = { LD_LIBRARY_PATH: `${compat}/cuda/compat`, CUDA_VISIBLE_DEVICES: "" };
     expect((await ask(nvidia(), env)).answers).toEqual([
-      { vendor: "nvidia", runtime: "CUDA", start: { devices: 3 } },
+      { vendor: "nvidia", runtime: "CUDA", start: { devices: 3 }, outranked: [] },
     ]);
   });
 
@@ -150,6 +169,69 @@ describe("a driver that is asked to start", needs(whyNot), () => {
     expect(facts.problems).toEqual([]);
     expect(answer).toBe("gpu");
     expect(resolveImage(lock, parseHostFacts(formatHostFacts(facts), "facts.json")).match?.cell).toBe("gpu");
+  });
+
+  it("outranks what other sources say of the start, and no state after it", async () => {
+    const told = (code: HostProblem["code"]): HostProblem => ({ code, message: code, fix: "a cure" });
+    const before = ["HOST_SMI_FAILED", "HOST_NVML_FAILED", "HOST_NO_LIBCUDA", "HOST_NO_UVM"] as const;
+    const facts = nvidia({ fabric: "in-progress", recovery: "reset" }, { uvm: false });
+    const said = await ask(withBrokenStates({ ...facts, problems: before.map(told) }), {});
+    expect(said.facts.problems.map(({ code }) => code)).toEqual(["HOST_GPU_NOT_READY"]);
+    expect(said.answer).toContain("HOST_BROKEN");
+    expect(said.answers.flatMap(startWords)).toEqual(
+      expect.arrayContaining([
+        "CUDA starts although HOST_SMI_FAILED: HOST_SMI_FAILED",
+        expect.stringContaining("container engines need NVML"),
+      ]),
+    );
+    const kept = parseHostFacts(formatHostFacts(said.facts), "facts.json");
+    expect(kept.problems.map(({ code }) => code)).toEqual(["HOST_GPU_NOT_READY"]);
+    // Fewer devices than the bus has prove nothing.
+    const buses = Array.from({ length: 4 }, (_, at) => `0000:0${at}:00.0`);
+    const io: HostIo = {
+      ...machine(true),
+      list: (path) => (path === "/proc/driver/nvidia/gpus" ? buses : []),
+      readText: (path) => (path.endsWith("/information") ? "Device Minor: 0\n" : null),
+    };
+    const lost = { ...nvidia(), problems: [told("HOST_NO_DEVICES")] };
+    expect((await ask(lost, {}, io)).facts.problems).toEqual(lost.problems);
+    expect((await ask({ ...lost, problems: [told("HOST_NO_DEVICES")] }, {})).facts.problems).toEqual([]);
+  });
+
+  it("has a cure that fits the place", async () => {
+    const inside = { ...machine(true), env: { container: "docker" } };
+    const outside = machine(true);
+    const cure = async (code: string, io: HostIo) =>
+      cureOf(await ask(nvidia(), { FAKE_CUDA_INIT: code }, io)) ?? "";
+    for (const [code, { inContainer }] of Object.entries(cudaFailures)) {
+      if (inContainer !== undefined) expect(await cure(code, inside)).toBe(inContainer);
+      expect(await cure(code, outside)).not.toMatch(/the container|the image/);
+    }
+    expect(await cure("999", inside)).toMatch(/^start the container anew .*; if CUDA fails on the host too/);
+  });
+
+  it("says of a stub in LD_LIBRARY_PATH that it is this process's alone", async () => {
+    const stubs = makeFolder({});
+    const source = "test/host/nvidia/support/fake-cuda.c";
+    execFileSync("cc", ["-shared", "-fPIC", "-DSTUB", "-o", join(stubs, "libcuda.so.1"), source]);
+    const env = { LD_LIBRARY_PATH: stubs };
+    const io = { ...machine(true), env };
+    const own = async (facts: HostFacts, world: Readonly<Record<string, string>>, of: HostIo) =>
+      askOwnStart("nvidia", facts, of, selfWith(libraries), worldOf(world));
+    const { facts, answer } = await ask(nvidia(), env, io);
+    expect([answer, facts.problems, facts.nvidia?.starts]).toEqual(["gpu", [], true]);
+    expect(await own(facts, env, io)).toMatchObject({
+      code: "HOST_CUDA_FAILED",
+      message: expect.stringContaining(`${stubs}/libcuda.so.1 is the toolkit's stub: cuInit fails with 34`),
+    });
+    expect(await own(facts, {}, machine(true))).toBeNull();
+    // An empty file is what the loader finds first, and takes no other.
+    const empty = makeFolder({ "libcuda.so.1": "" });
+    expect(
+      await own(facts, { LD_LIBRARY_PATH: empty }, { ...io, env: { LD_LIBRARY_PATH: empty } }),
+    ).toMatchObject({
+      message: expect.stringContaining("cannot be loaded"),
+    });
   });
 
   it.each(Object.entries(hipFailures))("has the code %s of hipInit", async (code, { name }) => {

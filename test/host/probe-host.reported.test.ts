@@ -27,6 +27,11 @@ describe("hosts of public reports (../shared/samples/hosts)", needs(whyNoSamples
     ["01-gb10-proprietary-module", null, /HOST_BROKEN.*does not drive Blackwell.*→ install the open flavor/],
     ["01c-p4-open-module", null, /HOST_BROKEN.*does not drive Pascal.*→ install the proprietary flavor/],
     [
+      "b-01b-eks-g7-2c3a-proprietary-smi",
+      null,
+      /HOST_NO_DEVICES: .*00000000:57:00.0: the proprietary kernel module .* → install the open flavor/,
+    ],
+    [
       "b-02-vgpu-manager-host-no-libcuda",
       null,
       /HOST_BROKEN HOST_NO_LIBCUDA: .*→ install .*compute libraries/,

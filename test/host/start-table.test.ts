@@ -110,8 +110,8 @@ const pair = (code: Case["code"], io: HostIo, broken: Change, mended: Change = {
 });
 const asked = (code: Case["code"], { problem }: StartTable, facts: HostFacts): Case => ({
   code,
-  broken: () => ({ ...facts, problems: [problem({ call: "init", code: 999 }, facts) ?? []].flat() }),
-  mended: () => ({ ...facts, problems: [problem({ devices: 1 }, facts) ?? []].flat() }),
+  broken: () => ({ ...facts, problems: [problem({ call: "init", code: 999 }, facts, h100) ?? []].flat() }),
+  mended: () => ({ ...facts, problems: [problem({ devices: 1 }, facts, h100) ?? []].flat() }),
 });
 
 const card = {

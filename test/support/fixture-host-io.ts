@@ -21,7 +21,7 @@ interface HostFile {
 }
 
 /** `nvidia-smi.json`: the program's answers. The query is answered as the program does it, field by field. */
-interface SmiFile {
+export interface SmiFile {
   /** Field → its value for each GPU; other fields are refused, as by a program that does not know them. */
   readonly fields?: Readonly<Record<string, readonly string[]>>;
   readonly table?: string;
@@ -68,7 +68,7 @@ export function fixtureHostIo(folder: string): FixtureHostIo {
     run: async (command, args) => {
       if (smi === null) return null;
       spawned.push([command, ...args].join(" "));
-      return answer(smi, args);
+      return smiAnswer(smi, args);
     },
     readNvml: async () => readJson<NvmlReading>(join(folder, "nvml.json")),
     readInventory: async () => readJson<Inventory>(join(folder, "inventory.json")),
@@ -77,7 +77,7 @@ export function fixtureHostIo(folder: string): FixtureHostIo {
   };
 }
 
-function answer({ fields, table, list, always }: SmiFile, args: readonly string[]): CommandResult {
+export function smiAnswer({ fields, table, list, always }: SmiFile, args: readonly string[]): CommandResult {
   const result = { status: 0, stdout: "", stderr: "", timedOut: false };
   if (always !== undefined) return { ...result, ...always };
   if (args.includes("-L")) return { ...result, stdout: list ?? "" };

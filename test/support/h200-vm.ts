@@ -112,15 +112,15 @@ function nvmlReading(): NvmlReading {
 }
 
 /** A query of all columns at once would be refused: the recording lacks the memory in use. */
-function smiAnswers() {
+export function h200Fields(): Readonly<Record<string, readonly string[]>> {
   const [heads = [], row = []] = read("smi-csv.txt")
     .trim()
     .split("\n")
     .map((line) => line.split(", "));
   const fields = heads.map((head, at) => [head.replace(/ \[.*$/, ""), [row[at] ?? ""]] as const);
-  return {
-    fields: { ...Object.fromEntries(fields), "memory.used": ["0 MiB"] },
-    table: read("smi.txt"),
-    list: read("smi-L.txt"),
-  };
+  return { ...Object.fromEntries(fields), "memory.used": ["0 MiB"] };
+}
+
+function smiAnswers() {
+  return { fields: h200Fields(), table: read("smi.txt"), list: read("smi-L.txt") };
 }

@@ -5,7 +5,7 @@ import type { HostProblem } from "../../facts/facts.ts";
 import type { HostIo } from "../host-io.ts";
 import { noCompute, noPermission } from "../../facts/host-problems.ts";
 import { isGivenCuda } from "./container-toolkit.ts";
-import { procNodes } from "./proc-reading.ts";
+import { procCards } from "./proc-reading.ts";
 
 export const controlNode = "/dev/nvidiactl";
 export const uvmNode = "/dev/nvidia-uvm";
@@ -19,11 +19,14 @@ export function isRefused(io: HostIo, node: string): boolean {
 export type NoCards = { readonly absent: number } | { readonly refused: readonly string[] } | null;
 
 export function whyNoCards(io: HostIo): NoCards {
-  const nodes = procNodes(io);
-  const here = nodes.filter((node) => io.exists(node));
+  const named = procCards(io).flatMap(({ node }) => node ?? []);
+  const here = (named.length > 0 ? named : firstNodes).filter((node) => io.exists(node));
   if (here.length > 0) return here.every((node) => isRefused(io, node)) ? { refused: here } : null;
-  return nodes.length > 0 && isContainer(io) ? { absent: nodes.length } : null;
+  return isContainer(io) ? { absent: named.length } : null;
 }
+
+/** Where no list of cards can be read. */
+const firstNodes = Array.from({ length: 16 }, (_, minor) => `/dev/nvidia${minor}`);
 
 /**
  * Why CUDA of this process does not start although containers of an engine get it: a node that this user may not open, or a container

@@ -12,7 +12,7 @@ import type { PciGpu } from "../pci.ts";
 import { pciPath } from "../../facts/facts.ts";
 import { completeGpus, gpuSources } from "./complete-gpus.ts";
 import type { NvidiaPart } from "./nvidia-reading.ts";
-import { fromPci, isExcluded } from "./proc-reading.ts";
+import { fromPci, isExcluded, procCards } from "./proc-reading.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 type DriverFacts = Pick<NvidiaFacts, "driver" | "module">;
@@ -136,24 +136,38 @@ export function whyNotLoaded(gpus: readonly GpuFacts[], installed: string | null
   };
 }
 
-/** GPUs that are on the PCI bus and that the loaded driver does not list: the reason, as far as it is known. */
+/** GPUs that the bus or the module has and that the loaded driver does not list: the reason, as far as it is known. */
 export async function unlistedProblems(
   io: HostIo,
   { pci, container, wsl, tegra }: Surroundings,
   facts: NvidiaFacts,
-  /** A problem that is reported already, such as a lost GPU, explains a missing one. */
-  isExplained: boolean,
+  {
+    isExplained,
+    listsNone,
+  }: {
+    /** A problem that is reported already, such as a lost GPU, explains a missing one. */
+    readonly isExplained: boolean;
+    /** The driver answers, and has no GPU. */
+    readonly listsNone: boolean;
+  },
 ): Promise<readonly HostProblem[]> {
-  // A container sees the whole bus and only its own GPUs; Tegra and WSL2 have theirs elsewhere.
-  if (container || wsl || tegra !== null) return [];
+  const isElsewhere = wsl || tegra !== null;
+  // A container sees the whole bus and lists its own GPUs alone; Tegra and WSL2 have theirs elsewhere.
+  if ((container || isElsewhere) && (isExplained || !listsNone)) return [];
+  if (isElsewhere) return [problem.noDevices(facts.driver, [])];
+  const cards = procCards(io).filter(({ node }) => !container || (node !== null && io.exists(node)));
   const listed = new Set(facts.gpus.map(({ bus }) => bus));
-  const unlisted = pci.filter(({ bus }) => !listed.has(bus));
+  const held = new Set(cards.flatMap(({ bus }) => bus ?? []));
+  const unlisted = pci.filter(({ bus }) => !listed.has(bus) && (!container || held.has(bus)));
   const free = unlisted.filter(({ driver }) => driver === null);
   const unclaimed = await completeGpus(free.map(fromPci), pci, null);
   const reasons = unclaimed.gpus.map((gpu) => unclaimedProblem(gpu, facts));
   if (isExplained) return reasons;
   const bound = unlisted.filter(({ driver, bus }) => driver === "nvidia" && !isExcluded(io, bus));
-  const missing = bound.map(({ bus }) => bus);
+  // A container may see no bus.
+  const onBus = new Set(pci.map(({ bus }) => bus));
+  const offBus = [...held].filter((bus) => !onBus.has(bus) && !listed.has(bus));
+  const missing = [...bound.map(({ bus }) => bus), ...offBus].sort();
   // The device of a card that the module does not drive stays bound to the module.
   const { gpus } = await completeGpus(bound.map(fromPci), pci, null);
   const cause = gpus.flatMap((gpu) => whyUndriven(gpu, facts, [...facts.gpus, ...gpus]) ?? [])[0] ?? null;

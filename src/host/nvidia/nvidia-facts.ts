@@ -9,6 +9,7 @@ import { knownSources } from "../../facts/no-facts.ts";
 import { completeGpus, gpuSources } from "./complete-gpus.ts";
 import { isWithheld } from "./device-nodes.ts";
 import type { NvidiaPart, NvidiaReading } from "./nvidia-reading.ts";
+import { procCards } from "./proc-reading.ts";
 import { readDriver, tegraReading } from "./read-driver.ts";
 import { readSurroundings, type Surroundings } from "./surroundings.ts";
 
@@ -43,7 +44,8 @@ async function factsOf(io: HostIo, around: Surroundings, reading: NvidiaReading)
     gpus: completed.gpus,
   };
   const listed = new Set(completed.gpus.map(({ bus }) => bus));
-  const isComplete = completed.gpus.length > 0 && pci.every(({ bus }) => listed.has(bus));
+  const known = [...pci, ...(around.container ? [] : procCards(io))];
+  const isComplete = completed.gpus.length > 0 && known.every(({ bus }) => bus === null || listed.has(bus));
   return {
     facts,
     problems: [
@@ -73,13 +75,16 @@ async function driverProblems(
   io: HostIo,
   around: Surroundings,
   facts: NvidiaFacts,
-  { source, problems }: NvidiaReading,
+  { source, problems, gpus }: NvidiaReading,
 ): Promise<readonly HostProblem[]> {
   const { supportProblem, unlistedProblems } = await import("./driver-support.ts");
   const unconfirmed = isDriversWord(source) ? [] : facts.gpus;
   return [
     ...unconfirmed.flatMap((gpu) => supportProblem(gpu, facts) ?? []),
-    ...(await unlistedProblems(io, around, facts, problems.length > 0)),
+    ...(await unlistedProblems(io, around, facts, {
+      isExplained: problems.length > 0,
+      listsNone: gpus?.length === 0 && isDriversWord(source),
+    })),
   ];
 }
 

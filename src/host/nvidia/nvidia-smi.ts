@@ -72,7 +72,7 @@ export interface SmiGpu
   readonly usedMiB: number | null;
   readonly mig: boolean | null;
   readonly fabric: FabricState | null;
-  /** Columns with an error in place of a value: `[Unknown Error]`, `[GPU is lost]`, `ERR!`. */
+  /** Columns with an error of the GPU in place of a value: `[Unknown Error]`, `[GPU is lost]`, `ERR!`. */
   readonly broken: readonly string[];
 }
 
@@ -131,8 +131,7 @@ function smiGpu(columns: readonly string[], row: readonly string[]): SmiGpu {
     mig: mig === "enabled" ? true : mig === "disabled" ? false : null,
     fabric: fabricOf(raw("fabric.state"), raw("fabric.status")),
     ...statesOf(value),
-    // An error is a value of the fabric's status.
-    broken: columns.filter((column) => column !== "fabric.status" && isBroken(raw(column) ?? "")),
+    broken: columns.filter((column) => isBroken(column, raw(column) ?? "")),
   };
 }
 
@@ -175,8 +174,17 @@ function present(cell: string | null): string | null {
   return /^(?:n\/a|err!|not supported|unknown error)$/i.test(cell) ? null : cell;
 }
 
-function isBroken(cell: string): boolean {
-  return /^\[?(?:unknown error|gpu is lost|err!|gpu requires reset)\]?$/i.test(cell);
+/** Columns in which an error is one of the GPU, as in NVML's answers. */
+export const vitalFields = [
+  "uuid",
+  "compute_cap",
+  "memory.total",
+] as const satisfies (typeof queryFields)[number][];
+
+function isBroken(column: string, cell: string): boolean {
+  // An error is a value of the fabric's status.
+  if (column !== "fabric.status" && /^\[?(?:gpu is lost|gpu requires reset)\]?$/i.test(cell)) return true;
+  return vitalFields.some((each) => each === column) && /^\[?(?:unknown error|err!)\]?$/i.test(cell);
 }
 
 /** null for a name that says nothing: the driver did not know the card, or the table cut the name. */

@@ -18,7 +18,7 @@ const maxDevices = 256;
 
 /** Loads the first library that can be loaded, reads everything and shuts NVML down; null without koffi or library. */
 export async function readNvmlWithKoffi(libraries: readonly string[]): Promise<NvmlReading | null> {
-  const opened = await openLibrary(libraries, nvmlCodes.functionNotFound);
+  const opened = await openLibrary(libraries, nvmlCodes.absent);
   return opened && ask(opened);
 }
 
@@ -118,12 +118,12 @@ function readProcessCount(on: NativeLibrary["bind"]): NvmlAnswer<number> {
   for (const version of ["_v3", "_v2", ""]) {
     const count = Buffer.alloc(4);
     const code = on(`nvmlDeviceGetComputeRunningProcesses${version}`, ["void *", "void *"])(count, null);
-    if (code === nvmlCodes.functionNotFound) continue;
+    if (code === nvmlCodes.absent) continue;
     return code === nvmlCodes.insufficientSize
       ? { value: uint(count, 0) }
       : answer(code, () => uint(count, 0));
   }
-  return { code: nvmlCodes.functionNotFound };
+  return { code: nvmlCodes.absent };
 }
 
 /** nvmlGpuFabricInfo_t: char[16] uuid of the cluster, uint status, uint clique, uchar state. */

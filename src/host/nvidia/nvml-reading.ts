@@ -41,6 +41,8 @@ export interface NvmlDevice {
 
 /** The `nvmlReturn_t` values that mean something to the probe, in nvml.h's words. */
 const returns = {
+  /** No code of NVML: the library lacks the function. */
+  absent: [-1, "a function that this library lacks"],
   success: [0, "error"],
   uninitialized: [1, "not initialized"],
   notSupported: [3, "not supported"],

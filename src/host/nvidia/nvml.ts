@@ -10,6 +10,7 @@ import {
 import { gpuLost, gpuUnreadable, noPermission } from "../../facts/host-problems.ts";
 import { formatBus, formatPciId } from "../pci.ts";
 import { unknownGpu } from "../../facts/no-facts.ts";
+import { meaningOf } from "./evidence.ts";
 import type { NvidiaReading } from "./nvidia-reading.ts";
 import { usableName } from "./nvidia-smi.ts";
 import {
@@ -39,15 +40,14 @@ export function interpretNvml(reading: NvmlReading): NvidiaReading {
     driver: version(nvmlValue(reading.driverVersion)),
     library: libraryVersion(nvmlValue(reading.nvmlVersion) ?? ""),
     cuda: formatCuda(nvmlValue(reading.cudaVersion)),
-    ...(noLibrary.includes(nvmlCode(reading.cudaVersion)) && { lacksCuda: true }),
+    ...(meaningOf("nvmlSystemGetCudaDriverVersion", nvmlCode(reading.cudaVersion)) === "HOST_NO_LIBCUDA" && {
+      lacksCuda: true,
+    }),
     gpus: nvmlCode(reading.deviceCount) === nvmlCodes.success ? gpus : null,
     problems,
     ...given("ready", nvmlValue(reading.ready)),
   };
 }
-
-/** nvml.h has the second for a libcuda that is not found. A 580 answers with the first where libcuda is gone or empty. */
-const noLibrary: readonly number[] = [nvmlCodes.notFound, nvmlCodes.libraryNotFound];
 
 /** The fact, if it is known. */
 function given<Name extends string, Value>(name: Name, value: Value | null | undefined) {
@@ -95,7 +95,9 @@ function gpuOf(device: NvmlDevice, index: number): GpuFacts {
 function migOf({ mig }: NvmlDevice): Pick<GpuFacts, "mig"> {
   if ("value" in mig)
     return { mig: mig.value?.map(({ uuid, name }) => ({ uuid, profile: migProfile(name) })) ?? null };
-  return mig.code === nvmlCodes.notSupported || mig.code === nvmlCodes.functionNotFound ? { mig: null } : {};
+  const { notSupported, functionNotFound, absent } = nvmlCodes;
+  const without: readonly number[] = [notSupported, functionNotFound, absent];
+  return without.includes(mig.code) ? { mig: null } : {};
 }
 
 const fabricByState: readonly FabricState[] = ["none", "not-started", "in-progress", "completed"];

@@ -41,11 +41,13 @@ function visible(io: HostIo, gpus: readonly ProcGpu[]): readonly ProcGpu[] {
   return gpus.filter(({ minor }) => minor === null || io.exists(`/dev/nvidia${minor}`));
 }
 
-/** The device nodes that the cards of the module have, or should have; empty where the module's list cannot be read. */
-export function procNodes(io: HostIo): readonly string[] {
-  return readProcGpus(io).gpus.flatMap(({ minor, excluded }) =>
-    minor === null || excluded ? [] : [`/dev/nvidia${minor}`],
-  );
+/** The cards of the module, with the node that each has or should have; empty where the module's list cannot be read. */
+export function procCards(
+  io: HostIo,
+): readonly { readonly bus: string | null; readonly node: string | null }[] {
+  return readProcGpus(io)
+    .gpus.filter(({ excluded }) => !excluded)
+    .map(({ bus, minor }) => ({ bus, node: minor === null ? null : `/dev/nvidia${minor}` }));
 }
 
 /** True if the module hides this GPU from every program. */

@@ -2,12 +2,13 @@
 
 import { cudaOfDriver } from "../../hardware/cuda-toolkits.ts";
 import type { HostProblem } from "../../facts/facts.ts";
-import { wslLibraries } from "../container-runtime.ts";
+import { wslDrivers, wslFiles, wslLibraries } from "../container-runtime.ts";
 import type { HostIo } from "../host-io.ts";
 import * as problem from "../../facts/host-problems.ts";
 import { unknownGpu } from "../../facts/no-facts.ts";
 import { completeGpus } from "./complete-gpus.ts";
 import { controlNode, isRefused, whyNoCards } from "./device-nodes.ts";
+import { meaningOf } from "./evidence.ts";
 import type { NvidiaReading } from "./nvidia-reading.ts";
 import { interpretNvml } from "./nvml.ts";
 import { type NvmlReading, nvmlCodes, nvmlMeaning } from "./nvml-reading.ts";
@@ -33,7 +34,7 @@ export async function readDriver(io: HostIo, around: Surroundings): Promise<Nvid
   });
   /** A driver lists no card that the asker may not open. */
   const judged = (reading: NvidiaReading): NvidiaReading => {
-    const why = reading.gpus?.length === 0 ? whyNoCards(io) : null;
+    const why = reading.gpus?.length === 0 && !wsl && tegra === null ? whyNoCards(io) : null;
     if (why === null) return reading;
     return "refused" in why
       ? procWith(problem.noPermission(why.refused.join(", ")))
@@ -43,7 +44,9 @@ export async function readDriver(io: HostIo, around: Surroundings): Promise<Nvid
     const reading = interpretNvml(nvml);
     if (reading.gpus !== null) return judged(withLoader(io, nvml, reading));
   }
-  if (nvml !== null && !isMissingLibrary(nvml)) return procWith(nvmlProblem(io, nvml, around));
+  const isForeign = wsl && !isNvidiaWsl(io, around);
+  if (nvml !== null && !isMissingLibrary(nvml))
+    return isForeign ? null : procWith(nvmlProblem(io, nvml, around));
   // The old Jetson stack has no nvidia-smi.
   if (module !== null && module.l4t !== null) return proc;
   // Files show neither a lost GPU nor a driver that hangs. So nvidia-smi runs once if nothing here can call NVML.
@@ -51,8 +54,8 @@ export async function readDriver(io: HostIo, around: Surroundings): Promise<Nvid
   // Most machines answer earlier and need not load this.
   const { readNvidiaSmi } = await import("./run-nvidia-smi.ts");
   const smi = await readNvidiaSmi(io, around);
+  if (isForeign && !smi?.gpus?.length) return null;
   if (smi === null) {
-    if (wsl && !isNvidiaWsl(io, around)) return null;
     const silent = wsl ? [problem.nvmlFailed("neither libnvidia-ml nor nvidia-smi is there", false)] : [];
     return procWith(...mismatch(around), ...silent);
   }
@@ -64,14 +67,18 @@ function withLoader(io: HostIo, { library }: NvmlReading, reading: NvidiaReading
   return library === nvmlLibraries[0] || mayLackLibcuda(io) ? reading : { ...reading, lacksCuda: false };
 }
 
-/** Every GPU of Windows gives WSL2 /dev/dxg. */
-function isNvidiaWsl(io: HostIo, { module, control, libraries }: Surroundings): boolean {
-  const names = ["libcuda.so.1", "libnvidia-ml.so.1"].map((name) => `${wslLibraries}/${name}`);
-  return module !== null || control || libraries.length > 0 || names.some((path) => io.exists(path));
+/**
+ * Every GPU of Windows gives WSL2 /dev/dxg, and any distribution may have NVIDIA's packages for Linux. A container gets the Windows driver's
+ * files where Windows keeps them (nvidia-container-toolkit, pkg/nvcdi/driver-wsl.go).
+ */
+function isNvidiaWsl(io: HostIo, { module, control }: Surroundings): boolean {
+  const stores = io.list(wslDrivers).map((name) => `${wslDrivers}/${name}`);
+  const files = [wslLibraries, ...stores].flatMap((folder) => wslFiles.map((name) => `${folder}/${name}`));
+  return module !== null || control || files.some((path) => io.exists(path));
 }
 
 function isMissingLibrary({ init }: NvmlReading): boolean {
-  return init === nvmlCodes.libraryNotFound || init === nvmlCodes.functionNotFound;
+  return meaningOf("nvmlInit", init) === "silent";
 }
 
 function nvmlProblem(
@@ -80,14 +87,15 @@ function nvmlProblem(
   { module, libraries, container }: Surroundings,
 ): HostProblem {
   const driver = module?.version ?? null;
-  if (init === nvmlCodes.versionMismatch) {
+  const means = meaningOf("nvmlInit", init);
+  if (means === "HOST_DRIVER_LIBRARY_MISMATCH") {
     return problem.libraryMismatch(
       driver,
       libraries.find(({ version }) => version !== driver)?.version ?? null,
     );
   }
-  if (init === nvmlCodes.gpuIsLost) return problem.gpuLost("(NVML does not say which)");
-  if (init === nvmlCodes.noPermission || isRefused(io, controlNode)) return problem.noPermission(controlNode);
+  if (means === "HOST_GPU_LOST") return problem.gpuLost("(NVML does not say which)");
+  if (means === "HOST_NO_PERMISSION" || isRefused(io, controlNode)) return problem.noPermission(controlNode);
   return problem.nvmlFailed(nvmlMeaning(init === nvmlCodes.success ? nvmlCodes.unknown : init), container);
 }
 

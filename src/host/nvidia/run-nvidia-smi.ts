@@ -5,6 +5,7 @@ import type { GpuFacts, HostProblem, MigInstance } from "../../facts/facts.ts";
 import type { CommandResult, HostIo } from "../host-io.ts";
 import * as problem from "../../facts/host-problems.ts";
 import { unknownGpu, unknownUse } from "../../facts/no-facts.ts";
+import { meaningOf } from "./evidence.ts";
 import type { NvidiaReading } from "./nvidia-reading.ts";
 import {
   newBranch,
@@ -26,7 +27,7 @@ import { mayLackLibcuda, type Surroundings } from "./surroundings.ts";
 export const smiTimeoutMs = 15_000;
 const maxBytes = 1024 * 1024;
 
-/** null when this machine has no `nvidia-smi`. */
+/** null when this machine has no `nvidia-smi`, or one that cannot be started. */
 export async function readNvidiaSmi(io: HostIo, around: Surroundings): Promise<NvidiaReading | null> {
   const { wsl } = around;
   const command =
@@ -34,7 +35,7 @@ export async function readNvidiaSmi(io: HostIo, around: Surroundings): Promise<N
   const run = (...args: string[]) => io.run(command, args, { timeoutMs: smiTimeoutMs, maxBytes });
 
   const answer = await query(run, around);
-  if (answer === null) return null;
+  if (answer === null || meaningOf("nvidia-smi", answer.status ?? -1) === "silent") return null;
   const { gpus, problems } = judge(answer, around);
   // A program that just failed is not run again.
   const isAlive = gpus !== null && gpus.length > 0;
@@ -81,7 +82,8 @@ function judge(answer: CommandResult, { module, container }: Surroundings): Judg
   const complaint = parseSmiComplaint(output, module?.version ?? null, container);
   const table = parseSmiCsv(answer.stdout);
   const complaints = complaint === null ? [] : [complaint];
-  if (complaint?.code === "HOST_NO_DEVICES") return { gpus: [], problems: complaints };
+  // As NVML's list without a card: nodes and bus tell why.
+  if (complaint?.code === "HOST_NO_DEVICES") return { gpus: [], problems: [] };
   if (table !== null && table.gpus.length > 0) {
     const broken = table.gpus.flatMap(brokenFields);
     return { gpus: table.gpus, problems: [...complaints, ...strays(table, complaints), ...broken] };

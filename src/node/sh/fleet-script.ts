@@ -4,8 +4,15 @@ import { InternalError } from "../../errors.ts";
 import { cudaOfDriver, driverBranches } from "../../hardware/cuda-toolkits.ts";
 import { classRules, gpuClasses } from "../../hardware/gpu-class.ts";
 import { kfdPath } from "../../host/amd/kfd.ts";
-import { cdiFolders, enginePrograms, runtimePrograms, wslLibraries } from "../../host/container-runtime.ts";
-import { newBranch, newFields, queryFields } from "../../host/nvidia/nvidia-smi.ts";
+import {
+  cdiFolders,
+  enginePrograms,
+  runtimePrograms,
+  wslDrivers,
+  wslFiles,
+  wslLibraries,
+} from "../../host/container-runtime.ts";
+import { newBranch, newFields, queryFields, vitalFields } from "../../host/nvidia/nvidia-smi.ts";
 import { smiTimeoutMs } from "../../host/nvidia/run-nvidia-smi.ts";
 import { libraryFolders, tegraChips } from "../../host/nvidia/surroundings.ts";
 import { formatLock } from "../../lock/format-lock.ts";
@@ -125,6 +132,9 @@ function hostWords(): Readonly<Record<string, string>> {
     queryfields: queryFields.join(","),
     newbranch: String(newBranch),
     newfields: newFields.join(","),
+    vitalfields: vitalFields.join("|"),
+    wsldrivers: wslDrivers,
+    wslfiles: wslFiles.join(" "),
     programs: runtimePrograms.join(" "),
     engines: enginePrograms.join(" "),
     cdi: cdiFolders.map((folder) => `"$R"${folder}/*`).join(" "),

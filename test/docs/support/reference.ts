@@ -5,6 +5,9 @@ import { join } from "node:path";
 import ts from "typescript";
 import { brokenStates, type Condition } from "../../../src/facts/broken-states.ts";
 import { amdGpuSchema, gpuSchema } from "../../../src/facts/gpu-schema.ts";
+import { amdEvidence } from "../../../src/host/amd/evidence.ts";
+import type { FactEvidence, Meaning } from "../../../src/host/evidence.ts";
+import { nvidiaEvidence } from "../../../src/host/nvidia/evidence.ts";
 import { matrixJsonSchema } from "../../../src/fleet/matrix/json-schema.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
 import { viewOf } from "../../../src/fleet/template/view.ts";
@@ -22,7 +25,8 @@ export const referencePages: Readonly<Record<string, () => Promise<string>>> = {
   "docs/functions.md": async () => functionsPage(),
   "docs/lock-keys.md": async () => lockPage(),
   "docs/matrix-keys.md": async () => keysPage(),
-  "docs/compatibility.md": async () => withStates(readFileSync(join(root, "docs/compatibility.md"), "utf8")),
+  "docs/compatibility.md": async () =>
+    withEvidence(withStates(readFileSync(join(root, "docs/compatibility.md"), "utf8"))),
   "docs/data.md": async () => withFacts(readFileSync(join(root, "docs/data.md"), "utf8")),
 };
 
@@ -36,6 +40,36 @@ function withStates(page: string): string {
       `| ${state} | ${where} | ${says} | \`${code}\` | ${cure} |`,
     ]),
   );
+}
+
+/** The tables between the heading and the next one. */
+function withEvidence(page: string): string {
+  const [before = "", rest = ""] = page.split("<!-- evidence -->\n");
+  const after = rest.slice(rest.indexOf("\n## "));
+  const tables = [...ofVendor("NVIDIA", nvidiaEvidence), ...ofVendor("AMD", amdEvidence)];
+  return `${before}<!-- evidence -->\n\n${tables.join("\n")}${after}`;
+}
+
+function ofVendor(vendor: string, facts: readonly FactEvidence[]): readonly string[] {
+  return facts.flatMap(({ fact, rows }) => [
+    `**${vendor}, ${fact}**\n`,
+    "| source | answer | means | in a container |\n| --- | --- | --- | --- |",
+    ...rows.map(
+      ({ source, answer, means, inContainer = means }) =>
+        `| ${source} | ${answer} | ${meanings(means)} | ${inContainer === means ? "the same" : meanings(inContainer)} |`,
+    ),
+    "",
+  ]);
+}
+
+function meanings(means: Meaning): string {
+  const words = {
+    value: "the fact",
+    silent: "nothing",
+    none: "no such card",
+    unknown: "the fact is unknown",
+  } as const satisfies Partial<Record<Meaning, string>>;
+  return Object.hasOwn(words, means) ? words[means as keyof typeof words] : `\`${means}\``;
 }
 
 /** Puts each line in the place of the one that begins alike, or below the one before; the first below the head of its table. */

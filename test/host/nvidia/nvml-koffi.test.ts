@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { unknownGpu } from "../../../src/facts/no-facts.ts";
 import { interpretNvml } from "../../../src/host/nvidia/nvml.ts";
 import { readNvmlWithKoffi } from "../../../src/host/nvidia/nvml-koffi.ts";
+import { nvmlCodes } from "../../../src/host/nvidia/nvml-reading.ts";
 import { needs } from "../../support/needs.ts";
 import { whyNoCompiler } from "../../support/programs.ts";
 
@@ -113,6 +114,6 @@ describe("NVML through koffi", needs(whyNot), () => {
 
   it("is null without a library, and treats a library without NVML's functions as one without an answer", async () => {
     expect(await readNvmlWithKoffi([library("absent.so")])).toBeNull();
-    expect(await readNvmlWithKoffi(["libm.so.6"])).toMatchObject({ init: 13 });
+    expect(await readNvmlWithKoffi(["libm.so.6"])).toMatchObject({ init: nvmlCodes.absent });
   });
 });

@@ -16,7 +16,7 @@ import { resolveImage } from "../../../src/resolve/resolve-image.ts";
 import { isOfHost } from "../../../src/resolve/verdict.ts";
 import { cuda, gpuImage, image, lockOf } from "../../resolve/support/locks.ts";
 import { fixtureHostIo } from "../../support/fixture-host-io.ts";
-import { type H200State, libcuda, writeH200 } from "../../support/h200-vm.ts";
+import { h200Fields, type H200State, libcuda, writeH200 } from "../../support/h200-vm.ts";
 import { needs } from "../../support/needs.ts";
 import { whyNoSamples } from "../../support/reported-hosts.ts";
 import { findDialects, whyNoDialect } from "./support/dialects.ts";
@@ -52,12 +52,28 @@ const unknownCard = {
     "Model: \t\t NVIDIA Z9000\nBus Location: \t 0000:00:06.0\nDevice Minor: \t 0\n",
 };
 
+const device = "/sys/bus/pci/devices/0000:00:06.0";
+const noBus = Object.fromEntries(["vendor", "device", "class"].map((name) => [`${device}/${name}`, null]));
+const withoutPci = (reading: NvmlReading): NvmlReading => ({
+  ...reading,
+  devices: reading.devices.map((each) => ({ ...each, pci: { code: 999 } })),
+});
+const smiWithoutPci = {
+  fields: {
+    ...(whyNoSamples === null && h200Fields()),
+    "pci.device_id": ["[Unknown Error]"],
+    "pci.bus_id": ["[Unknown Error]"],
+  },
+};
+
 interface Expected {
   /** null where nothing is chosen: exit code 4. */
   readonly cell: "gpu" | "cpu" | null;
   readonly said: HostProblem["code"] | null;
   /** Why CUDA of the process itself does not start, as far as nodes tell. */
   readonly mute: HostProblem["code"] | null;
+  /** Without NVML a script has nothing to go by. */
+  readonly script?: null;
 }
 
 const gpu = { cell: "gpu", said: null, mute: null } as const;
@@ -99,6 +115,12 @@ const states: readonly (readonly [name: string, state: H200State, expected: Expe
     { ...noCuda, ...utility, files: { [libcuda]: null } },
     { cell: "gpu", said: null, mute: "HOST_CONTAINER_WITHOUT_DEVICES" },
   ],
+  [
+    "12: nvidia-smi cannot be started",
+    { smi: { always: { stdout: "", status: 126 } } },
+    { ...gpu, script: null },
+  ],
+  ["13: /sys/bus/pci is empty", { files: noBus, nvml: withoutPci, smi: smiWithoutPci }, gpu],
   ["libcuda is in a folder that nobody knows", { files: { [libcuda]: null } }, gpu],
 ];
 
@@ -170,7 +192,8 @@ describe("a real H200 (../shared/samples/hosts/h200-vm)", needs(whyNoSamples), (
     });
     for (const dialect of dialects) {
       const results = runScripts(mkdtempSync(join(folder, "out-")), dialect, cases);
-      for (const [at, [name, , { cell, said }]] of states.entries()) {
+      for (const [at, [name, , { cell: chosen, said, script: unasked }]] of states.entries()) {
+        const cell = unasked === null ? null : chosen;
         const { status, stdout, stderr } = results[at] ?? { status: -1, stdout: "", stderr: "" };
         const where = `${dialect.name}, ${name}: ${stderr}`;
         expect(status, where).toBe(cell === null ? 4 : 0);

@@ -42,6 +42,7 @@ describe(
       ["02-h200-fabricmanager-802", waiting, /HOST_BROKEN: HOST_FABRIC_NOT_READY: .*nvidia-fabricmanager/],
       ["03-mig-enabled-no-instances", withMig, /HOST_BROKEN: HOST_MIG_EMPTY: .*nvidia-smi -mig 0/],
       ["05-orin-jp6-cuda129-compat", withoutMig, /COMPAT_NOT_SUPPORTED for cu129-compat/],
+      ["b-01b-eks-g7-2c3a-proprietary-smi", withoutMig, /HOST_BROKEN: HOST_NO_DEVICES: .*00000000:57:00.0/],
       ["b-02-vgpu-manager-host-no-libcuda", withoutMig, /HOST_BROKEN: HOST_NO_LIBCUDA/],
       ["b-02b-vgpu-manager-host-cuda-na", withoutMig, /HOST_BROKEN: HOST_NO_LIBCUDA/],
       ["b-08c-wsl-no-nvidia-cpu-fleet", withoutMig, /^$/],

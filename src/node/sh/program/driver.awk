@@ -110,13 +110,15 @@ function procgpus(  i, j, t, m, w, s, k, refused) {
   for (i = 1; i <= pn; i++) if (pv[i] == "nvidia") { listed = 1; gpu(N, "", "", "", pd[i], pb[i]) }
 }
 # Why nvidia-smi lists no card, as host/nvidia/device-nodes.ts finds it. The cards that this user may not open are there for a container.
-function nocards(kept,  i, k, s) {
+function nocards(kept,  i, k, s, given) {
+  # Where no list of cards can be read.
+  if (!(given = cardnodes)) for (i = 0; i < 16; i++) cardnode[++cardnodes] = "/dev/nvidia" i
   for (i = 1; i <= cardnodes; i++) if (cardnode[i] in has) {
     if (!system("{ true <>\"$IMGMATCH_ROOT" cardnode[i] "\"; } 2>/dev/null")) return
     s = s (k++ ? ", " : "") cardnode[i]
   }
   if (k) { N = kept; forbidden(s) }
-  else if (cardnodes && inside) tell("CONTAINER_WITHOUT_DEVICES", cardnodes " GPU" (cardnodes == 1 ? "" : "s") " in the machine, none given to this container")
+  else if (inside) tell("CONTAINER_WITHOUT_DEVICES", !given ? "no GPU is given to this container" : given " GPU" (given == 1 ? "" : "s") " in the machine, none given to this container")
 }
 function sort(a, k,  i, j, t) {
   for (i = 2; i <= k; i++) { t = a[i]; for (j = i - 1; j > 0 && a[j] > t; j--) a[j + 1] = a[j]; a[j + 1] = t }
@@ -194,11 +196,14 @@ function nvidia(  i, p, s, free, lost, kept) {
   kept = N
   # The old Jetson stack has no nvidia-smi.
   if (!l4t && !cpuonly && !(unchecked && enough())) {
-    if (!nvidiasmi()) {
-      # Every GPU of Windows gives WSL2 /dev/dxg.
-      if (wsl && !loaded && !denied && !control && !("nvidia-ml" in has) && !("cuda" in has)) { device = 0; return }
+    s = fault
+    p = note
+    i = nvidiasmi()
+    # Every GPU of Windows gives WSL2 /dev/dxg. NVIDIA's Windows driver brings files.
+    if (wsl && !loaded && !denied && !control && !("windows" in has) && !(fromsmi && N)) { device = N = 0; fault = s; note = p; return }
+    if (!i) {
       if (wsl) broken("NVML_FAILED", "neither libnvidia-ml nor nvidia-smi is there")
-      else if (!tegra && !unchecked) refusal = "HOST_UNCHECKED: nvidia-smi is not there to say whether the driver and its GPUs work; --unchecked goes without it"
+      else if (!tegra && !unchecked) refusal = (unstarted ? "FACT_UNKNOWN: nvidia-smi cannot be started, and nothing else says" : "HOST_UNCHECKED: nvidia-smi is not there to say") " whether the driver and its GPUs work; --unchecked goes without it"
       mismatch()
     }
     else if (fromsmi) { told = told - named; if (!N && !wsl && !tegra) nocards(kept) }
@@ -210,20 +215,21 @@ function nvidia(  i, p, s, free, lost, kept) {
   drv = wsl ? library : module != "" ? module : l4t ? "" : smidriver
   cudaversion()
   for (i = 0; i < N; i++) complete(i)
-  if (inside || wsl || tegra) return
-  # GPUs on the bus that the driver does not list.
-  for (i = 1; i <= pn; i++) {
-    for (p = 0; p < N; p++) if (at[p] == pb[i]) break
-    if (p < N) continue
-    if (pv[i] == "none") free++
-    else if (pv[i] == "nvidia" && !(pb[i] in excluded)) { lost++; s = pb[i] }
-  }
-  for (p = 0; p < N; p++) if (at[p] == "") lost = 0
   # A problem that is already named explains a missing GPU.
   if (named) return
-  if (!N) { if (!free || lost) broken("NO_DEVICES", "driver " drv " is loaded and lists no GPU") }
-  else if (lost) broken("NO_DEVICES", "the driver lists " N " GPUs, the PCI bus has " s " too")
+  s = "driver " drv " is loaded and lists no GPU"
+  # A container sees the whole bus and lists its own GPUs alone. WSL2 and a Jetson have theirs elsewhere.
+  if (inside || wsl || tegra) { if (!N && fromsmi) broken("NO_DEVICES", s); return }
+  # GPUs that the bus or the module has and that the driver does not list.
+  for (i = 1; i <= pn; i++) if (!at_(pb[i])) {
+    if (pv[i] == "none") free++
+    else if (pv[i] == "nvidia" && !(pb[i] in excluded)) lost = pb[i]
+  }
+  for (p in src) if (idof(p) == "" && !at_(p)) lost = p
+  if (!N) { if (!free || lost != "") broken("NO_DEVICES", s (lost == "" ? "" : ", the machine has " lost)) }
+  else if (lost != "" && !at_("")) broken("NO_DEVICES", "the driver lists " N " GPUs, the machine has " lost " too")
 }
+function at_(where,  i) { for (i = 0; i < N; i++) if (at[i] == where) return 1 }
 function branchcuda(t) {
   sub(/\..*/, "", t)
   t = "," t + 0 "="

@@ -21,6 +21,8 @@ function run(args,  c, l, a, p, s) {
     if (a[2] == "end") { status = a[3]; break }
   }
   output = output s
+  # The shell's words for a program that cannot be started.
+  if (status ~ /^12[67]$/) { unstarted = 1; return 0 }
   if (status ~ /l/ && p != "") system("kill -9 " p " 2>/dev/null")
   return 1
 }
@@ -77,7 +79,10 @@ function nvidiasmi(  f, i, k, l, n, c, w, s, t, x, strays, alive, mig, numbers, 
     if (cells(l[i], c) != w) { strays++; continue }
     if (++alive > 256) status = "long"
     row[alive] = l[i]
-    for (k = 1; k <= w; k++) if (k != col["fabric.status"] && tolower(c[k]) ~ /^\[?(unknown error|gpu is lost|err!|gpu requires reset)\]?$/) x = l[i]
+    for (k in col) {
+      t = tolower(c[col[k]])
+      if (k != "fabric.status" && t ~ /^\[?gpu (is lost|requires reset)\]?$/ || k ~ /^(@vitalfields@)$/ && t ~ /^\[?(unknown error|err!)\]?$/) x = l[i]
+    }
   }
   if (toolong()) return 1
   # NVML knows no device either. The PCI bus tells why.

@@ -54,6 +54,11 @@ for p in /proc/device-tree/compatible /etc/nv_tegra_release; do
   exists "$p"
 done
 #end
+for d in "$R@wsl@" "$R@wsldrivers@"/*; do
+  for p in @wslfiles@; do
+    [ -e "$d/$p" ] && fact "e windows"
+  done
+done
 opens /dev/nvidiactl
 opens /dev/nvidia-uvm
 # The driver's libraries, also links to nothing. An empty one has no content.

@@ -19,6 +19,9 @@ static int acts(const char *how) {
 }
 
 CUresult cuInit(unsigned int flags) {
+#ifdef STUB
+  return 34;
+#endif
   if (acts("braces")) {
     puts("{\n[\n{\"problem\":1}\n[[]]");
     fflush(stdout);
