@@ -36,7 +36,11 @@ describe("hosts of public reports (../shared/samples/hosts)", needs(whyNoSamples
     ["10-azure-milan-no-pku", "zen3", /^$/],
     ["14-m4-vm-sve2-without-sve", "m1", /only-sve2 CPU_FEATURES_MISSING needs sve2/],
     ["17b-lxc-no-uvm", null, /HOST_BROKEN HOST_NO_UVM/],
-    ["18-nova-core", "cpu", /NovaCore holds 1 NVIDIA GPU.*→ blacklist nova_core/],
+    [
+      "18-nova-core",
+      "cpu",
+      /NovaCore holds 1 NVIDIA GPU.*→ blacklist nova_core \(blacklist nova_core\), install/,
+    ],
     ["21-pascal-plus-blackwell", "cu130", /^$/],
     ["22-r590-pascal", "cpu", /driver 590.48.01 no longer drives Pascal.*→ install a driver of branch 580$/],
     ["24-milan-old-nfd011", "zen3", /^$/],
