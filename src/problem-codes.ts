@@ -89,6 +89,8 @@ export const problemCodes = {
   HOST_NO_UVM: host,
   HOST_NO_LIBCUDA: host,
   HOST_GPU_NOT_READY: host,
+  HOST_GPU_UNLICENSED: host,
+  HOST_CONTAINERS_OUTDATED: host,
   HOST_CUDA_FAILED: host,
   HOST_SMI_GARBAGE: host,
   HOST_CONTAINER_WITHOUT_DEVICES: host,

@@ -1,6 +1,10 @@
-/** States in which the driver answers and CUDA fails before the first kernel: a row for each, with the facts that show the state. */
+/**
+ * States in which the driver answers and CUDA fails before the first kernel, or later, or in containers alone: a row for each, with the facts
+ * that show the state.
+ */
 
 import { groupBy } from "../io/collections.ts";
+import { compareVersionTexts } from "../hardware/driver-version.ts";
 import { fieldsOf } from "../io/json.ts";
 import {
   type GpuFacts,
@@ -8,6 +12,7 @@ import {
   type HostProblem,
   type NvidiaFacts,
   type RecoveryAction,
+  type RuntimeFacts,
   recoveryActions,
 } from "./facts.ts";
 import { gpuLabel } from "./host-problems.ts";
@@ -27,12 +32,16 @@ type ConditionOn<Of, Facts> = {
   };
 }[keyof Facts & string];
 
-/** `gpu` finds the visible GPUs that are in the state; `driver` and `every gpu` say whether the host may be. */
-export type Condition = ConditionOn<"gpu" | "every gpu", GpuFacts> | ConditionOn<"driver", NvidiaFacts>;
+/** `gpu` finds the visible GPUs that are in the state; `driver`, `containers` and `every gpu` say whether the host may be. */
+export type Condition =
+  | ConditionOn<"gpu" | "every gpu", GpuFacts>
+  | ConditionOn<"driver", NvidiaFacts>
+  | ConditionOn<"containers", RuntimeFacts>;
 
 /**
  * In texts stand `{gpus}` for labels, `{indexes}` for what `nvidia-smi -i` takes, `{values}` for those of the first fact of a GPU, `{words}`
- * for the same as words, `{driver}` for the version between commas.
+ * for the same as words, `{driver}` for the version between commas, `{source}` for the place of the fact
+ * about containers, `{generate}` for the command of this toolkit.
  */
 export interface BrokenState {
   readonly code: HostProblem["code"];
@@ -170,26 +179,86 @@ export const brokenStates: readonly BrokenState[] = [
       "attest the GPUs, then `nvidia-smi conf-compute -srs 1`",
     ],
   },
+  {
+    // The driver's own words for the two stages: Unlicensed (Unrestricted), Unlicensed (Restricted).
+    code: "HOST_GPU_UNLICENSED",
+    when: [{ of: "gpu", fact: "licensed", is: [false] }],
+    message:
+      "the vGPU {gpus} has no licence: it works for a while, and then the driver restricts it (nvidia-smi -q, License Status)",
+    fix: "license this virtual machine: put the client configuration token into /etc/nvidia/ClientConfigToken, then systemctl restart nvidia-gridd",
+    docs: [
+      "a vGPU has no licence",
+      "NVML in the virtual machine; `nvidia-smi -q`, License Status; no problem of the image",
+      "nothing at first, then less speed and errors",
+      "the token in `/etc/nvidia/ClientConfigToken`, `systemctl restart nvidia-gridd`",
+    ],
+  },
+  {
+    // NVIDIA/nvidia-container-toolkit#520: the library is libnvdxgdmal.so.1.
+    code: "HOST_CONTAINERS_OUTDATED",
+    when: [{ of: "containers", fact: "outdated", is: ["toolkit"] }],
+    message:
+      "{source} is older than 1.14.4 and does not know a library of the Windows driver{driver} here: CUDA fails with 500, named symbol not found, in containers",
+    fix: "update nvidia-container-toolkit to 1.14.4 or newer (Docker Desktop: 4.31 or newer)",
+    docs: [
+      "under WSL2 the container toolkit is older than the Windows driver",
+      "the toolkit's version before 1.14.4, the driver's from 555 on; the toolkit of Docker Desktop shows nowhere",
+      "500, named symbol not found, in containers",
+      "nvidia-container-toolkit 1.14.4, Docker Desktop 4.31",
+    ],
+  },
+  {
+    code: "HOST_CONTAINERS_OUTDATED",
+    when: [{ of: "containers", fact: "outdated", is: ["specification"] }],
+    message:
+      "{source} names another driver's libraries, the driver{driver} is loaded: containers do not start, or find no libcuda",
+    fix: "write the specification again: {generate}",
+    docs: [
+      "a CDI specification names another driver's libraries",
+      "the versions of libcuda and libnvidia-ml in all specifications of NVIDIA's",
+      "nothing: the container does not start, or finds no libcuda",
+      "`nvidia-ctk cdi generate`; from toolkit 1.18 on the service nvidia-cdi-refresh",
+    ],
+  },
 ];
 
-function toldOf(facts: GpuFacts | NvidiaFacts, fact: string): unknown {
+type Facts = GpuFacts | NvidiaFacts | RuntimeFacts;
+
+function toldOf(facts: Facts, fact: string): unknown {
   const value = fieldsOf(facts)[fact];
   return Array.isArray(value) && value.length === 0 ? "empty" : value;
 }
 
-function holds({ fact, is }: Condition, facts: GpuFacts | NvidiaFacts): boolean {
+function holds({ fact, is }: Condition, facts: Facts): boolean {
   const wanted: readonly unknown[] = is;
   return wanted.includes(toldOf(facts, fact));
 }
 
+/** From 1.18 on a service keeps a specification in /var/run/cdi, which wins over that in /etc/cdi (NVIDIA, "Support for Container Device Interface"). */
+function specificationCure(toolkit: string | undefined): string {
+  const own = "nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml";
+  if (toolkit === undefined || compareVersionTexts(toolkit, "1.12") < 0)
+    return `${own} (nvidia-container-toolkit 1.12 or newer)`;
+  return compareVersionTexts(toolkit, "1.18") < 0
+    ? own
+    : "systemctl restart nvidia-cdi-refresh, and remove what an older toolkit wrote into /etc/cdi";
+}
+
 /** The problems of one row. */
-function problemsOf({ code, when, message, fix }: BrokenState, nvidia: NvidiaFacts): readonly HostProblem[] {
+function problemsOf(
+  { code, when, message, fix }: BrokenState,
+  nvidia: NvidiaFacts,
+  { runtime, sources }: Pick<HostFacts, "runtime" | "sources">,
+): readonly HostProblem[] {
   const { gpus, driver } = nvidia;
+  const about = { driver: nvidia, containers: runtime };
   const own = when.filter(({ of }) => of === "gpu");
   const isPossible = when.every(
     (condition) =>
       condition.of === "gpu" ||
-      (condition.of === "driver" ? holds(condition, nvidia) : gpus.every((gpu) => holds(condition, gpu))),
+      (condition.of === "every gpu"
+        ? gpus.every((gpu) => holds(condition, gpu))
+        : holds(condition, about[condition.of])),
   );
   const found = isPossible ? gpus.filter((gpu) => own.every((condition) => holds(condition, gpu))) : [];
   if (found.length === 0) return [];
@@ -202,6 +271,8 @@ function problemsOf({ code, when, message, fix }: BrokenState, nvidia: NvidiaFac
       values,
       words: values.replaceAll("-", " "),
       driver: driver === null ? "" : `, ${driver},`,
+      source: sources["runtime.outdated"] ?? "what hands GPUs to containers",
+      generate: specificationCure(runtime.toolkit),
     };
     return text.replace(/\{(\w+)\}/g, (whole, name: string) => parts[name] ?? whole);
   };
@@ -222,7 +293,7 @@ export function withBrokenStates(facts: HostFacts, states: readonly BrokenState[
       ? []
       : states
           .filter(({ afterStart = false }) => afterStart || nvidia.starts !== true)
-          .flatMap((state) => problemsOf(state, nvidia))
+          .flatMap((state) => problemsOf(state, nvidia, facts))
           .filter(({ code }) => !named.has(code));
   return found.length === 0 ? facts : { ...facts, problems: [...problems, ...found] };
 }

@@ -48,12 +48,20 @@ function describeGpu(gpu: GpuFacts): readonly FactsRow[] {
   ];
 }
 
-function describeStates({ fabric, computeMode, recovery, remapFailed, mig }: GpuFacts): readonly string[] {
+function describeStates({
+  fabric,
+  computeMode,
+  recovery,
+  remapFailed,
+  licensed,
+  mig,
+}: GpuFacts): readonly string[] {
   return [
     ...(fabric === undefined || fabric === "none" ? [] : [`NVSwitch fabric ${fabric.replace("-", " ")}`]),
     ...(computeMode === undefined || computeMode === "default" ? [] : [`compute mode ${computeMode}`]),
     ...(recovery === undefined || recovery === "none" ? [] : [`recovery action ${recovery}`]),
     ...(remapFailed === true ? ["a memory row could not be remapped"] : []),
+    ...(licensed === false ? ["vGPU without a licence"] : []),
     ...(mig?.length === 0 ? ["MIG without an instance"] : []),
   ];
 }

@@ -51,7 +51,14 @@ export interface RuntimeFacts extends BySideRuntime {
   /** Version of NVIDIA's container toolkit, for example `1.17.8`; absent if unknown, as is `compat`. */
   readonly toolkit?: string;
   readonly compat?: CompatMode;
+  /** What hands NVIDIA's GPUs to containers and is older than the driver: it hands over other files than the driver's. Absent if none is, or if unknown. */
+  readonly outdated?: Outdated;
 }
+
+export const outdatedParts = ["toolkit", "specification"] as const;
+
+/** `toolkit`: does not know a library that the driver needs. `specification`: one of CDI, which names another driver's libraries. */
+export type Outdated = (typeof outdatedParts)[number];
 
 export const containerGpus = ["cdi", "legacy", "none"] as const;
 
@@ -138,6 +145,8 @@ export interface GpuFacts {
   readonly recovery?: RecoveryAction;
   /** A row of its memory could not be remapped, ever (nvml.h, `nvmlDeviceGetRemappedRows`). Absent if unknown. */
   readonly remapFailed?: boolean;
+  /** Of the vGPU of a virtual machine, which the driver restricts after a while without a licence. Absent on other GPUs and if unknown. */
+  readonly licensed?: boolean;
   readonly use: { readonly processes: number | null; readonly memoryMiB: number | null };
 }
 

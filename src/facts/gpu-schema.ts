@@ -81,6 +81,7 @@ export const gpuSchema: Schema<GpuFacts> = {
     "what the driver asks for after a fault: `none`, `reset`, `reboot`, `drain-p2p`, `drain-and-reset`, `other`",
   ),
   remapFailed: line(ifGiven(truth), "whether a row of the memory could ever not be remapped"),
+  licensed: line(ifGiven(truth), "whether the vGPU of a virtual machine has its licence"),
   mig: line(
     ifPresent(optional(list(exactly<MigInstance>({ uuid: fact("uuid"), profile: fact("profile") })))),
     "null where MIG mode is off; the instances where it is on, an empty list where there is none",

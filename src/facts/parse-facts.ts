@@ -40,6 +40,7 @@ import {
   type NvidiaFacts,
   type OpenGpuFact,
   openGpuFacts,
+  outdatedParts,
   type VendorFacts,
 } from "./facts.ts";
 import { amdGpuSchema, checkOf, fact, forPeople, gpuSchema } from "./gpu-schema.ts";
@@ -206,6 +207,7 @@ const anyHostFacts = exactly<HostFacts>({
       amd: ifPresent(optional(oneOf(...containerGpus))),
       toolkit: ifGiven(fact("toolkit")),
       compat: ifGiven(oneOf(...compatModes)),
+      outdated: ifGiven(oneOf(...outdatedParts)),
     }),
     { nvidia: null },
   ),

@@ -17,6 +17,11 @@ export const neverNeededFeatures: ReadonlySet<string> = new Set([
   "cldemote",
   "prefetchi",
   "ptwrite",
+  // Intel SDM, TPAUSE, SERIALIZE and XSUSLDTRK: each raises #UD without its bit of CPUID, compilers emit them for their intrinsics alone, and
+  // who uses them asks first (DPDK rte_cpu_get_intrinsics_support, oneTBB governor.h, Linux sync_core.h). Hypervisors hide them.
+  "serialize",
+  "tsxldtrk",
+  "waitpkg",
   // XSAVES raises #GP outside the kernel (Intel SDM), and kernels before 4.x do not print it.
   "xsaves",
   // A process must ask the kernel for tagging (prctl) before a tag means anything, so it looks at HWCAP2_MTE first.
@@ -162,10 +167,9 @@ function closure(name: string, dependents: Readonly<Record<string, readonly stri
 }
 
 /**
- * Features that some machines hide although the CPU has them, by the captures of archspec (tests/targets/) and EESSI: `tsxldtrk` on AWS,
- * `waitpkg` on KVM guests, `rdpid` on Azure, the Arm ones on Grace, Axion and other clouds. Compilers emit them only where the source names
- * them. A CPU is known by what remains.
+ * Features that some machines hide although the CPU has them, by the captures of archspec (tests/targets/) and EESSI: `rdpid` on Azure, the
+ * Arm ones on Grace, Axion and other clouds. Compilers emit them only where the source names them. A CPU is known by what remains.
  */
 export const guestHiddenFeatures: ReadonlySet<string> = new Set(
-  "dit paca pacg rdpid rng svebitperm tsxldtrk waitpkg".split(" "),
+  "dit paca pacg rdpid rng svebitperm".split(" "),
 );

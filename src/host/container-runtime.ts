@@ -60,13 +60,9 @@ export interface RuntimeReading {
  * keeps engine and toolkit in a separate virtual machine.
  */
 export function readContainerRuntime(io: HostIo, vendor: GpuVendor): RuntimeReading {
-  const { kind, runtime, programs } = vendors[vendor];
-  for (const folder of cdiFolders) {
-    const spec = io
-      .list(folder)
-      .find((name) => /\.(?:ya?ml|json)$/.test(name) && kind.test(textOf(io, `${folder}/${name}`) ?? ""));
-    if (spec !== undefined) return { way: "cdi", source: `${folder}/${spec}` };
-  }
+  const { runtime, programs } = vendors[vendor];
+  const [spec] = specifications(io, vendor);
+  if (spec !== undefined) return { way: "cdi", source: spec };
   const program = programs.find((path) => io.exists(path));
   if (program !== undefined) return { way: "legacy", source: program };
   if (hasRuntime(textOf(io, "/etc/docker/daemon.json") ?? "", runtime)) {
@@ -74,6 +70,18 @@ export function readContainerRuntime(io: HostIo, vendor: GpuVendor): RuntimeRead
   }
   const engine = enginePrograms.find((path) => io.exists(path));
   return engine === undefined || isWsl(io) ? { way: null, source: null } : { way: "none", source: engine };
+}
+
+/** The specifications of CDI with GPUs of the vendor. */
+export function specifications(io: HostIo, vendor: GpuVendor): readonly string[] {
+  const { kind } = vendors[vendor];
+  return cdiFolders.flatMap((folder) =>
+    io
+      .list(folder)
+      .filter((name) => /\.(?:ya?ml|json)$/.test(name))
+      .map((name) => `${folder}/${name}`)
+      .filter((path) => kind.test(textOf(io, path) ?? "")),
+  );
 }
 
 /** True if a `daemon.json` has a runtime of this name. Docker refuses a broken file, so it counts as none here. */

@@ -1,6 +1,7 @@
 /** Finds the images that miss a host by the least, for a person who gets no image or the wrong kind. */
 
-import { needsGpus } from "../lock/requirement.ts";
+import { gpuVendors } from "../hardware/gpu-vendors.ts";
+import { needsGpus, vendorsOf } from "../lock/requirement.ts";
 import { ImgmatchError } from "../errors.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { remember } from "../io/collections.ts";
@@ -18,8 +19,9 @@ export interface Miss {
 }
 
 /**
- * Sorts rejected images, nearest first: by {@link effortOf} their misfits, then by tag. An image of the kind that the user excluded comes
- * last.
+ * Sorts rejected images, nearest first: by {@link effortOf} their misfits, then by tag. For as much effort, an image whose code runs on the
+ * host's GPUs is nearer than one that runs on its CPU. An image for GPUs of a vendor that the host does not have comes after all others, and
+ * one of the kind that the user excluded comes last.
  */
 export function nearestFirst(
   lock: Lock,
@@ -58,7 +60,9 @@ function missesOf(
     const image = lock.images[cell];
     if (image === undefined) return [];
     const misfits = findMisfitsBy(ask, image, view, judge);
-    return misfits.length === 0 ? [] : [{ cell, image, misfits, key: distanceOf(image, misfits, judge) }];
+    return misfits.length === 0
+      ? []
+      : [{ cell, image, misfits, key: distanceOf(image, misfits, view, judge) }];
   });
 }
 
@@ -66,10 +70,20 @@ function withCures({ cell, image, misfits }: Miss, view: HostView, judge: FitOpt
   return { cell, image, misfits: misfits.map((misfit) => withWorkingCures(misfit, image, view, judge)) };
 }
 
-function distanceOf(image: LockedImage, misfits: readonly Misfit[], options: FitOptions): SortKey {
+function distanceOf(
+  image: LockedImage,
+  misfits: readonly Misfit[],
+  view: HostView,
+  options: FitOptions,
+): SortKey {
   const gpu = needsGpus(image.requires);
   const unwanted = (options.cpuOnly === true && gpu) || (options.requireGpu === true && !gpu);
-  return [unwanted ? 1 : 0, ...effortOf(misfits), image.tag];
+  const present = gpuVendors.filter((vendor) => (view[vendor]?.gpus.length ?? 0) > 0);
+  const isOwn = vendorsOf(image.requires).some((vendor) => present.includes(vendor));
+  const isForeign = gpu && !isOwn && present.length > 0;
+  const isForGpu = isOwn && misfits.every(({ code }) => code !== "NO_GPU_CODE");
+  const [effort, amount] = effortOf(misfits);
+  return [unwanted ? 1 : 0, isForeign ? 1 : 0, effort, isForGpu ? 0 : 1, isOwn ? 0 : 1, amount, image.tag];
 }
 
 /**

@@ -118,7 +118,7 @@ export interface Misfit {
   readonly fix: string;
   /** The alternatives of `fix`, as data. */
   readonly cures: readonly Cure[];
-  /** By how much it misses, in the rule's own unit: features, branches, pins. 1 where there is nothing to count. */
+  /** By how much it misses, in the rule's own unit: features, pins, minors of the GPU. 1 where there is nothing to count. */
   readonly distance?: number;
 }
 

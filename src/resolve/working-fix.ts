@@ -73,9 +73,12 @@ function tryCell(
       (!isCpu || sideOf(other.requires) === "cpu") &&
       exact.every(([axis, value]) => other.axes[axis] === value),
   );
-  const there = cells.filter(
-    ([, other]) => !trial(other, host).has(code) && !trial(other, host).has("CPU_FEATURES_MISSING"),
-  );
+  // Of the same march it lacks what this image lacks: that is a reason of its own, with a cure of its own.
+  const isSameMarch = !but.includes("march");
+  const there = cells.filter(([, other]) => {
+    const found = trial(other, host);
+    return !found.has(code) && (isSameMarch || !found.has("CPU_FEATURES_MISSING"));
+  });
   const [cell, found] = there.find(([, other]) => canBeHad(other, on.local)) ?? there[0] ?? [];
   if (cell === undefined || found === undefined) return cure;
   const values = Object.keys(axes).map((axis) => `${axis}=${found.axes[axis] ?? "none"}`);

@@ -13,7 +13,16 @@ import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { cuda, image, lockOf } from "../resolve/support/locks.ts";
 import { fixtureHostIo } from "../support/fixture-host-io.ts";
 import { needs } from "../support/needs.ts";
-import { hostOf, lockFor, samples, type Wanted, whyNoSamples } from "../support/reported-hosts.ts";
+import type { NvmlReading } from "../../src/host/nvidia/nvml-reading.ts";
+import { problemLines } from "../../src/resolve/answer-lines.ts";
+import {
+  hostOf,
+  lockFor,
+  samples,
+  type Wanted,
+  whyNoSamples,
+  withoutMig,
+} from "../support/reported-hosts.ts";
 
 /** The winner, and each refusal as its code, message and cure. */
 function answer(name: string, host: HostFacts, change?: Partial<Wanted>) {
@@ -41,7 +50,11 @@ describe("hosts of public reports (../shared/samples/hosts)", needs(whyNoSamples
     ["10-azure-milan-no-pku", "zen3", /^$/],
     ["14-m4-vm-sve2-without-sve", "m1", /only-sve2 CPU_FEATURES_MISSING needs sve2/],
     ["17b-lxc-no-uvm", null, /HOST_BROKEN HOST_NO_UVM/],
-    ["18-nova-core", "cpu", /NovaCore holds 1 NVIDIA GPU.*→ blacklist nova_core/],
+    [
+      "18-nova-core",
+      "cpu",
+      /NovaCore holds 1 NVIDIA GPU.*→ blacklist nova_core \(blacklist nova_core\), install/,
+    ],
     ["21-pascal-plus-blackwell", "cu130", /^$/],
     ["22-r590-pascal", "cpu", /driver 590.48.01 no longer drives Pascal.*→ install a driver of branch 580$/],
     ["24-milan-old-nfd011", "zen3", /^$/],
@@ -79,6 +92,93 @@ describe("hosts of public reports (../shared/samples/hosts)", needs(whyNoSamples
     );
     expect(match).toMatchObject({ cell: "sass", tier: "minor" });
     expect(rejected.map(({ cell, code }) => [cell, code])).toEqual([["ptx", "PTX_TOO_NEW"]]);
+  });
+
+  it("b-15: a vGPU without its licence is told, by NVML and by nvidia-smi, and works so far", async () => {
+    const name = "b-15-vgpu-unlicensed-a10";
+    const io = fixtureHostIo(join(samples, name));
+    const licence = (licensed: boolean) => (nvml: NvmlReading) => ({
+      ...withoutMig(nvml),
+      devices: withoutMig(nvml).devices.map((each) => ({ ...each, licensed: { value: licensed } })),
+    });
+    const columns = {
+      ...{ index: "0", name: "NVIDIA A10-24Q", driver_version: "535.161.08", compute_cap: "8.6" },
+      ...{ "pci.bus_id": "00000002:00:00.0", "mig.mode.current": "[N/A]", "memory.total": "24512 MiB" },
+    };
+    const smi = (status: string) => async (_: string, args: readonly string[]) => {
+      const product = `    vGPU Software Licensed Product\n        License Status : ${status}\n`;
+      const whole = `Attached GPUs : 1\nGPU 00000002:00:00.0\n    Product Name : NVIDIA A10-24Q\n${product}`;
+      const csv = `${Object.keys(columns).join(", ")}\n${Object.values(columns).join(", ")}\n`;
+      return { status: 0, stdout: args.includes("-q") ? whole : csv, stderr: "", timedOut: false };
+    };
+    // An older driver's PCI ids do not tell all of it, so nvidia-smi is asked.
+    const bySmi = (status: string) => probeHost({ ...io, readNvml: async () => null, run: smi(status) });
+    for (const host of [
+      await hostOf(name, licence(false)),
+      await bySmi("Unlicensed (Unrestricted)"),
+      await bySmi("Unlicensed (Restricted)"),
+    ]) {
+      expect(host.nvidia?.gpus[0]?.licensed).toBe(false);
+      expect(host.problems).toEqual([expect.objectContaining({ code: "HOST_GPU_UNLICENSED" })]);
+      expect(host.problems[0]?.message).toContain("nvidia-smi -q, License Status");
+      expect(answer(name, parseHostFacts(formatHostFacts(host), "facts.json")).cell).toBe("cu121");
+    }
+    for (const host of [await hostOf(name, licence(true)), await bySmi("Licensed (Expiry: 2027-1-1)")])
+      expect([host.nvidia?.gpus[0]?.licensed, host.problems]).toEqual([true, []]);
+    const silent = await hostOf(name);
+    expect([silent.nvidia?.gpus[0]?.licensed, silent.problems]).toEqual([undefined, []]);
+  });
+
+  it.each([
+    [
+      "b-34-wsl-555-toolkit-1143",
+      /container toolkit 1\.14\.3 .*Windows driver, 555\.85, here.*500/,
+      /1\.14\.4/,
+    ],
+    [
+      "b-47-podman-stale-cdi",
+      /\/etc\/cdi\/nvidia\.yaml \(driver 535\.183\.01\) .*driver, 580\.95\.05, is/,
+      /nvidia-ctk cdi generate/,
+    ],
+  ])("%s: what hands the GPUs to containers is told as older than the driver", async (name, message, fix) => {
+    const host = await hostOf(name);
+    for (const each of [host, parseHostFacts(formatHostFacts({ ...host, problems: [] }), "facts.json")]) {
+      expect(each.problems.map(({ code }) => code)).toEqual(["HOST_CONTAINERS_OUTDATED"]);
+      expect(each.problems[0]?.message).toMatch(message);
+      expect(each.problems[0]?.fix).toMatch(fix);
+      expect(answer(name, each).cell).toMatch(/^cu/);
+    }
+    expect(problemLines(host)[0]).toContain("HOST_CONTAINERS_OUTDATED: ");
+  });
+
+  it("b-47: from 1.18 on a service writes the specification, and one that fits is enough", async () => {
+    const root = fixtureHostIo(join(samples, "b-47-podman-stale-cdi"));
+    const readNvml = async (paths: readonly string[]) => {
+      const nvml = await root.readNvml(paths);
+      return nvml && withoutMig(nvml);
+    };
+    const io = { ...root, readNvml };
+    const toolkit = (version: string) =>
+      probeHost({
+        ...io,
+        readLink: (path) =>
+          path.endsWith("/lib64/libnvidia-container.so.1")
+            ? `libnvidia-container.so.${version}`
+            : io.readLink(path),
+      });
+    const fixOf = async (version: string) => (await toolkit(version)).problems[0]?.fix;
+    expect(await fixOf("1.17.8")).toBe(
+      "write the specification again: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",
+    );
+    expect(await fixOf("1.18.0")).toMatch(/systemctl restart nvidia-cdi-refresh/);
+    expect(await fixOf("1.11.0")).toMatch(/\(nvidia-container-toolkit 1\.12 or newer\)$/);
+    const fresh = "kind: nvidia.com/gpu\nmounts:\n- hostPath: /usr/lib64/libcuda.so.580.95.05\n";
+    const both = await probeHost({
+      ...io,
+      list: (path) => (path === "/var/run/cdi" ? ["fresh.yaml"] : io.list(path)),
+      readText: (path) => (path === "/var/run/cdi/fresh.yaml" ? fresh : io.readText(path)),
+    });
+    expect(both.problems).toEqual([]);
   });
 
   it("05: an Orin takes the package for Jetson, and none for servers", async () => {

@@ -92,9 +92,19 @@ const rtx5090 = machine("arch-zen5-rtx5090");
 const p100 = machine("centos7-broadwell-p100_r430_old_smi");
 const utility = machine("docker-cascadelake-t4_utility");
 const lxc = machine("lxc-cascadelake-t4_no_uvm");
+const wsl = machine("wsl2-zen3-rtx3080");
 const pascal = `${pci}/0000:99:00.0`;
 const h100Version = h100.readText("/proc/driver/nvidia/version");
 const openVersion = rtx5090.readText("/proc/driver/nvidia/version");
+
+const ofToolkit = "/usr/lib/x86_64-linux-gnu/libnvidia-container.so.1";
+const runtimeThere = { "/usr/bin/nvidia-container-runtime": true };
+const specification = (driver: string) => ({
+  names: { "/etc/cdi": ["gpus.yaml"] },
+  files: {
+    "/etc/cdi/gpus.yaml": `kind: nvidia.com/gpu\nmounts:\n- hostPath: /usr/lib/libcuda.so.${driver}\n`,
+  },
+});
 
 type Of = Promise<HostFacts> | HostFacts;
 interface Case {
@@ -191,6 +201,24 @@ const cases: Readonly<Record<string, Case>> = {
     { ready: false },
     { ready: true },
   ),
+  "a vGPU has no licence": pair(
+    "HOST_GPU_UNLICENSED",
+    h100,
+    { devices: each({ licensed: { value: false } }) },
+    { devices: each({ licensed: { value: true } }) },
+  ),
+  "under WSL2 the container toolkit is older than the Windows driver": pair(
+    "HOST_CONTAINERS_OUTDATED",
+    wsl,
+    { nodes: runtimeThere, links: { [ofToolkit]: "libnvidia-container.so.1.14.3" } },
+    { nodes: runtimeThere, links: { [ofToolkit]: "libnvidia-container.so.1.14.4" } },
+  ),
+  "a CDI specification names another driver's libraries": pair(
+    "HOST_CONTAINERS_OUTDATED",
+    h100,
+    specification("535.183.01"),
+    specification(String(/\b5\d\d\.[\d.]+/.exec(String(h100Version)))),
+  ),
   "the module does not drive a card that stays bound to it": pair("HOST_NO_DEVICES", rtx5090, {
     files: { "/proc/driver/nvidia/version": String(openVersion).replace("Open ", "") },
     devices: () => [],
@@ -247,8 +275,11 @@ const newest = lockOf({ gpu: gpuImage(cuda("12.8.1", code)), cpu: image() });
 const winner = (facts: HostFacts, { code: of }: Case) =>
   resolveImage(Object.hasOwn(fleets, of) ? fleets[of as keyof typeof fleets] : newest, facts).match?.cell;
 
-/** The card that works gets its image, and so does a card that another user may open. */
+/** The card that works gets its image, and so do a card that another user may open, and one that works so far or outside of this engine. */
 const works = [
+  "a vGPU has no licence",
+  "under WSL2 the container toolkit is older than the Windows driver",
+  "a CDI specification names another driver's libraries",
   "no flavor drives both cards",
   "a device of NVIDIA may not be opened",
   "no render node of an AMD GPU may be opened",

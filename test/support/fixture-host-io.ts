@@ -26,6 +26,8 @@ export interface SmiFile {
   readonly fields?: Readonly<Record<string, readonly string[]>>;
   readonly table?: string;
   readonly list?: string;
+  /** What `-q` prints. */
+  readonly whole?: string;
   /** Every call ends like this instead. */
   readonly always?: Partial<CommandResult>;
 }
@@ -77,10 +79,14 @@ export function fixtureHostIo(folder: string): FixtureHostIo {
   };
 }
 
-export function smiAnswer({ fields, table, list, always }: SmiFile, args: readonly string[]): CommandResult {
+export function smiAnswer(
+  { fields, table, list, whole, always }: SmiFile,
+  args: readonly string[],
+): CommandResult {
   const result = { status: 0, stdout: "", stderr: "", timedOut: false };
   if (always !== undefined) return { ...result, ...always };
   if (args.includes("-L")) return { ...result, stdout: list ?? "" };
+  if (args.includes("-q")) return { ...result, stdout: whole ?? "" };
   const query = args.find((arg) => arg.startsWith("--query-gpu="))?.slice("--query-gpu=".length);
   if (query === undefined) return { ...result, stdout: table ?? "" };
   const asked = query.split(",");

@@ -110,14 +110,20 @@ function powerModel(cpu: string): string {
 
 /** `rv64imafdc_zicsr_zba`: single letters, then names joined by `_` (RISC-V ISA manual, naming conventions). */
 function riscv(lines: Fields): CpuInfo {
-  const features = common(lines.get("isa")?.map(riscvExtensions));
-  if (features === null) return noCpu;
+  const printed = common(lines.get("isa")?.map(riscvExtensions));
+  if (printed === null) return noCpu;
   return {
     vendor: single(lines.get("mvendorid")),
     model: joined(lines.get("uarch")),
-    features,
+    features: hasDraftVectors(lines) ? printed.filter((name) => !/^(?:v$|zv)/.test(name)) : printed,
     family: null,
   };
+}
+
+/** Cores of T-Head that call the draft 0.7 of vectors `v`: its code is not that of 1.0 (Linux, arch/riscv/kernel/cpufeature.c). */
+function hasDraftVectors(lines: Fields): boolean {
+  const draft = { mvendorid: "0x5b7", marchid: "0x0", mimpid: "0x0" };
+  return Object.entries(draft).every(([key, value]) => lines.get(key)?.includes(value));
 }
 
 function riscvExtensions(isa: string): readonly string[] {

@@ -4,8 +4,15 @@
  */
 
 import { compareVersionTexts } from "../../hardware/driver-version.ts";
-import { isContainer, readContainerRuntime } from "../container-runtime.ts";
-import { type CompatMode, compatModes, type FactsPart, type HostFacts } from "../../facts/facts.ts";
+import { isContainer, readContainerRuntime, specifications } from "../container-runtime.ts";
+import {
+  type CompatMode,
+  compatModes,
+  type FactsPart,
+  type HostFacts,
+  type NvidiaFacts,
+  type Outdated,
+} from "../../facts/facts.ts";
 import { type HostIo, textOf } from "../host-io.ts";
 import { knownSources } from "../../facts/no-facts.ts";
 
@@ -29,27 +36,67 @@ const dpkg = "/var/lib/dpkg/status";
 /** The way of containers to NVIDIA's GPUs, and the toolkit's version and mode if they are known. */
 export function readNvidiaRuntime(
   io: HostIo,
+  nvidia: NvidiaFacts | null,
 ): Omit<FactsPart<Omit<HostFacts["runtime"], "amd">>, "problems"> {
   const { way, source } = readContainerRuntime(io, "nvidia");
   if (way !== "cdi" && way !== "legacy")
     return { facts: { nvidia: way }, sources: knownSources({ "runtime.nvidia": source }) };
   const version = readVersion(io);
+  const outdated = nvidia === null ? null : readOutdated(io, nvidia, version);
   const compat = way === "cdi" ? modeOfSpec(io, source ?? "") : modeOfRuntime(io, version?.text ?? null);
   return {
     facts: {
       nvidia: way,
       ...(version === null ? {} : { toolkit: version.text }),
       ...(compat === null ? {} : { compat: compat.mode }),
+      ...(outdated === null ? {} : { outdated: outdated.part }),
     },
     sources: knownSources({
       "runtime.nvidia": source,
       "runtime.toolkit": version?.source ?? null,
       "runtime.compat": compat?.source ?? null,
+      "runtime.outdated": outdated?.source ?? null,
     }),
   };
 }
 
-function readVersion(io: HostIo): { readonly text: string; readonly source: string } | null {
+interface ToolkitVersion {
+  readonly text: string;
+  readonly source: string;
+}
+
+/** Windows drivers from 555 on need a library that toolkits before 1.14.4 do not know (NVIDIA/nvidia-container-toolkit#520). */
+const wslChange = { driver: "555", toolkit: "1.14.4" } as const;
+
+function readOutdated(
+  io: HostIo,
+  { driver, driverScale }: NvidiaFacts,
+  toolkit: ToolkitVersion | null,
+): { readonly part: Outdated; readonly source: string } | null {
+  if (driver === null) return null;
+  if (driverScale === "wsl") {
+    const isOld =
+      toolkit !== null &&
+      compareVersionTexts(driver, wslChange.driver) >= 0 &&
+      compareVersionTexts(toolkit.text, wslChange.toolkit) < 0;
+    return isOld
+      ? { part: "toolkit", source: `container toolkit ${toolkit.text} (${toolkit.source})` }
+      : null;
+  }
+  if (driverScale !== undefined) return null;
+  const named = specifications(io, "nvidia").flatMap((path) => {
+    const libraries = (textOf(io, path) ?? "").matchAll(
+      /\blib(?:cuda|nvidia-ml)\.so\.(\d{3,5}(?:\.\d{1,5}){1,2})\b/g,
+    );
+    return [...libraries].map(([, version]) => ({ path, version }));
+  });
+  const [first] = named;
+  return first === undefined || named.some(({ version }) => version === driver)
+    ? null
+    : { part: "specification", source: `${first.path} (driver ${first.version})` };
+}
+
+function readVersion(io: HostIo): ToolkitVersion | null {
   for (const library of libraries) {
     const text = /\.so\.(\d{1,4}\.\d{1,4}\.\d{1,4})$/.exec(io.readLink(library) ?? "")?.[1];
     if (text !== undefined) return { text, source: library };

@@ -199,12 +199,12 @@ function noDriver(devices: readonly string[], cause: problem.KnownCause | null):
   };
 }
 
-/** For the free drivers of Linux, as sysfs names them: nouveau, NovaCore. */
+/** For the free drivers of Linux, as sysfs names them: nouveau, NovaCore. Of them nouveau alone has the option `modeset`. */
 function freeDriver(devices: readonly string[], driver: string, module: string): HostProblem {
   return {
     code: "HOST_NOUVEAU",
     message: `${driver} holds ${count(devices.length, "NVIDIA GPU")} (${devices.join(", ")}); CUDA needs NVIDIA's own driver`,
-    fix: `blacklist ${module} (blacklist ${module}, options ${module} modeset=0), install the NVIDIA driver, reboot`,
+    fix: `blacklist ${module} (blacklist ${module}${module === "nouveau" ? ", options nouveau modeset=0" : ""}), install the NVIDIA driver, reboot`,
   };
 }
 

@@ -16,7 +16,7 @@ export async function readNvidiaSide(
   { pci, ofNode }: SideQuestion,
 ): Promise<SideReading<"nvidia">> {
   const { facts, problems, sources } = await readNvidia(io, pci);
-  const runtime = readNvidiaRuntime(io);
+  const runtime = readNvidiaRuntime(io, facts);
   // WSL2 and Jetson have other devices.
   const uvm = ofNode || facts?.driverScale !== undefined ? undefined : readUvm(io);
   const found = facts?.gpus ?? [];

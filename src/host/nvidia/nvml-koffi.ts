@@ -70,6 +70,7 @@ function readDevice(library: NativeLibrary, index: number): NvmlDevice {
     computeMode: readNumber(on("nvmlDeviceGetComputeMode", ["void *"])),
     recovery: readField(on("nvmlDeviceGetFieldValues", ["int", "void *"]), recoveryField),
     remapFailed: readRemapFailed(on("nvmlDeviceGetRemappedRows", ["void *", "void *", "void *", "void *"])),
+    ...readLicence(on),
   };
 }
 
@@ -148,6 +149,20 @@ function readRemapFailed(call: Call): NvmlAnswer<boolean> {
   const rows = Buffer.alloc(16);
   const code = call(...[0, 4, 8, 12].map((at) => rows.subarray(at)));
   return answer(code, () => uint(rows, 12) !== 0);
+}
+
+/** NVML_GPU_VIRTUALIZATION_MODE_VGPU: a virtual machine has this part of a GPU. */
+const vgpuMode = 2;
+
+/** nvmlGridLicensableFeatures_t: int supported, uint count, three features of 284 bytes: int code, uint licensed, and what it is called. */
+function readLicence(on: NativeLibrary["bind"]): Pick<NvmlDevice, "licensed"> {
+  const mode = readNumber(on("nvmlDeviceGetVirtualizationMode", ["void *"]));
+  if (!("value" in mode) || mode.value !== vgpuMode) return {};
+  const info = Buffer.alloc(8 + 3 * 284);
+  const code = on("nvmlDeviceGetGridLicensableFeatures_v4", ["void *"])(info);
+  const states = Array.from({ length: Math.min(uint(info, 4), 3) }, (_, at) => uint(info, 12 + at * 284));
+  if (code === nvmlCodes.success && states.length === 0) return {};
+  return { licensed: answer(code, () => states.some((state) => state !== 0)) };
 }
 
 /** nvmlConfComputeSystemState_t: uint environment, uint feature, uint mode of developers' tools. */

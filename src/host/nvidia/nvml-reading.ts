@@ -37,6 +37,8 @@ export interface NvmlDevice {
   readonly computeMode?: NvmlAnswer<number>;
   readonly recovery?: NvmlAnswer<number>;
   readonly remapFailed?: NvmlAnswer<boolean>;
+  /** Of the vGPU of a virtual machine: a licensable feature has its licence. Absent on other GPUs. */
+  readonly licensed?: NvmlAnswer<boolean>;
 }
 
 /** The `nvmlReturn_t` values that mean something to the probe, in nvml.h's words. */

@@ -84,6 +84,7 @@ function gpuOf(device: NvmlDevice, index: number): GpuFacts {
     ...given("computeMode", modeByNumber[nvmlValue(device.computeMode) ?? -1]),
     ...given("recovery", recoveryOf(nvmlValue(device.recovery))),
     ...given("remapFailed", nvmlValue(device.remapFailed)),
+    ...given("licensed", nvmlValue(device.licensed)),
     use: {
       processes: nvmlValue(device.processes),
       memoryMiB: mebibytes(memory?.usedBytes),

@@ -8,11 +8,13 @@ import { unknownGpu, unknownUse } from "../../facts/no-facts.ts";
 import { meaningOf } from "./evidence.ts";
 import type { NvidiaReading } from "./nvidia-reading.ts";
 import {
+  mayNeedLicence,
   newBranch,
   newFields,
   parseSmiComplaint,
   parseSmiCsv,
   parseSmiHeader,
+  parseSmiLicences,
   parseSmiList,
   queryFields,
   type SmiGpu,
@@ -42,13 +44,14 @@ export async function readNvidiaSmi(io: HostIo, around: Surroundings): Promise<N
   const wantsHeader = wsl || cudaOfDriver(around.module?.version ?? "") === null || mayLackLibcuda(io);
   const header = isAlive && wantsHeader ? readHeader(await run()) : null;
   const list = isAlive && gpus.some((gpu) => gpu.mig === true) ? await run("-L") : null;
+  const whole = isAlive && gpus.some(mayNeedLicence) ? await run("-q") : null;
   return {
     source: "nvidia-smi",
     driver: gpus?.find((gpu) => gpu.driver !== null)?.driver ?? header?.driver ?? null,
     library: wsl ? (header?.program ?? null) : null,
     cuda: header?.cuda ?? null,
     ...(header?.lacksCuda && { lacksCuda: true }),
-    gpus: gpus === null ? null : gpusOf(gpus, list?.stdout ?? ""),
+    gpus: gpus === null ? null : gpusOf(gpus, list?.stdout ?? "", parseSmiLicences(whole?.stdout ?? "")),
     problems,
   };
 }
@@ -108,17 +111,23 @@ function strays(
 }
 
 /** Uses the printed indices, or the positions if two indices are equal or one is missing. */
-function gpusOf(gpus: readonly SmiGpu[], list: string): readonly GpuFacts[] {
+function gpusOf(
+  gpus: readonly SmiGpu[],
+  list: string,
+  licences: ReadonlyMap<string, boolean>,
+): readonly GpuFacts[] {
   const isNumbered = new Set(gpus.flatMap(({ index }) => index ?? [])).size === gpus.length;
   return gpus.map((gpu, position) => {
     const { uuid, name, compute, pci, bus, memoryMiB, usedMiB } = gpu;
     const index = isNumbered ? (gpu.index ?? position) : position;
     const mig = gpu.mig === true ? migOf(list, uuid, index) : gpu.mig === false ? null : undefined;
+    const licensed = licences.get(bus ?? "");
     const use = { ...unknownUse, memoryMiB: usedMiB };
     return {
       ...unknownGpu(index),
       ...{ uuid, name, compute, pci, bus, memoryMiB, use },
       ...(mig !== undefined && { mig }),
+      ...(licensed !== undefined && { licensed }),
       ...toldStates(gpu),
     };
   });

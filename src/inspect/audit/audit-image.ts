@@ -32,7 +32,7 @@ const auditOf: BySide<GpuAudit, [ImageInspection, ImageOrigin]> = { nvidia: audi
 /**
  * @example
  * const audit = auditImage(opened, { base: { kind: "none" }, requires, floor: [], platform: "linux/amd64" });
- * audit.measured.cpu.unused; // ["tsxldtrk", "waitpkg"]
+ * audit.measured.cpu.unused; // ["movdir64b", "movdiri"]
  */
 export function auditImage(opened: OpenedImage, request: AuditRequest): ImageAudit {
   const { requires, floor } = request;

@@ -48,8 +48,16 @@ const ofGpu: Readonly<Record<string, Reading>> = {
 };
 const ofDriver: Readonly<Record<string, Reading>> = { uvm: answered("uvmfact()") };
 
+/** A script does not look at what hands GPUs to containers. */
+const readings: Readonly<Record<Condition["of"], Readonly<Record<string, Reading>>>> = {
+  gpu: ofGpu,
+  "every gpu": ofGpu,
+  driver: ofDriver,
+  containers: {},
+};
+
 function readingOf({ of, fact }: Condition): Reading | undefined {
-  return (of === "driver" ? ofDriver : ofGpu)[fact];
+  return readings[of][fact];
 }
 
 export interface StateChecks {

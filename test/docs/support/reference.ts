@@ -101,8 +101,8 @@ function withFacts(page: string): string {
   const withNvidia = withLines(page, "| `nvidia.gpus[]` |", rows("nvidia", gpuSchema));
   return withLines(withLines(withNvidia, "| `amd.gpus[]` |", rows("amd", amdGpuSchema)), "- A missing key", [
     [
-      "- Facts that tell a broken state (",
-      `- Facts that tell a broken state (${words.join("; ")}) add the problem to \`problems\`, if a file does not name it.`,
+      "- Facts that tell a state (",
+      `- Facts that tell a state (${words.join("; ")}) add the problem to \`problems\`, if a file does not name it.`,
     ],
   ]);
 }
@@ -111,7 +111,8 @@ function conditionInWords({ of, fact, is }: Condition): string {
   const values = is.map((each) => (each === "empty" || typeof each === "boolean" ? each : `\`${each}\``));
   const last = values.at(-1);
   const list = values.length > 1 ? `${values.slice(0, -1).join(", ")} or ${last}` : last;
-  return `\`${fact}\`${of === "every gpu" ? " of all" : ""} is ${list}`;
+  const place = of === "every gpu" ? " of all" : of === "containers" ? " of `runtime`" : "";
+  return `\`${fact}\`${place} is ${list}`;
 }
 
 async function commandsPage(): Promise<string> {

@@ -45,6 +45,17 @@ describe("parseCpuinfo", () => {
     expect(parseCpuinfo(text, "ppc64le").features).toEqual(["altivec", "power7", "power8", "power9"]);
   });
 
+  it("takes no draft of RISC-V's vectors for vectors", () => {
+    const of = (vendor: string, arch: string) =>
+      parseCpuinfo(
+        `isa : rv64imafdcv_zba_zvfh\nmvendorid : ${vendor}\nmarchid : ${arch}\nmimpid : 0x0\n`,
+        "riscv64",
+      ).features;
+    expect(of("0x5b7", "0x0")).toEqual(["a", "c", "d", "f", "i", "m", "zba"]);
+    expect(of("0x5b7", "0x8000000009140d00")).toContain("v");
+    expect(of("0x489", "0x0")).toContain("v");
+  });
+
   it("splits RISC-V extensions and spells out g", () => {
     expect(parseCpuinfo("isa : rv64gc_zba_zbb\n", "riscv64").features).toEqual([
       "a",

@@ -15,7 +15,7 @@ function runtimeOf(files: Readonly<Record<string, string>>, version?: string) {
     readLink: (path) =>
       path === library && version !== undefined ? `libnvidia-container.so.${version}` : null,
   };
-  return readNvidiaRuntime(io as HostIo);
+  return readNvidiaRuntime(io as HostIo, null);
 }
 
 const legacy = (mode: string) =>

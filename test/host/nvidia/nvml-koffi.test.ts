@@ -34,7 +34,7 @@ describe("NVML through koffi", needs(whyNot), () => {
   beforeAll(() => {
     compile("libnvidia-ml.so.1");
     compile("libnvidia-ml-mismatch.so.1", "-DINIT_FAILS=18");
-    compile("libnvidia-ml-empty.so.1", "-DMIG_DENIED=6", "-DFABRIC_STATUS=999", "-DCC_OFF");
+    compile("libnvidia-ml-empty.so.1", "-DMIG_DENIED=6", "-DFABRIC_STATUS=999", "-DCC_OFF", "-DLICENSED");
     compile("libnvidia-ml-denied.so.1", "-DMIG_DENIED=4");
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -87,6 +87,7 @@ describe("NVML through koffi", needs(whyNot), () => {
         fabric: "none",
         computeMode: "prohibited",
         remapFailed: true,
+        licensed: false,
         use: { processes: 0, memoryMiB: 920 },
       },
     ]);
@@ -99,6 +100,11 @@ describe("NVML through koffi", needs(whyNot), () => {
     };
     expect(await first("libnvidia-ml-empty.so.1")).toMatchObject({ mig: [], fabric: "failed" });
     expect(await first("libnvidia-ml-denied.so.1")).not.toHaveProperty("mig");
+  });
+
+  it("tells a vGPU with its licence from one without", async () => {
+    const gpus = (await readNvmlWithKoffi([library("libnvidia-ml-empty.so.1")]))?.devices ?? [];
+    expect(gpus.map(({ licensed }) => licensed)).toEqual([undefined, undefined, { value: true }]);
   });
 
   it("has no word of readiness where confidential computing is off", async () => {

@@ -48,7 +48,7 @@ async function write(
 const march = findMarch("x86-64-v3");
 const cpu = `processor: 0\nvendor_id: GenuineIntel\nflags: ${march === null ? "" : marchFeatures(march).join(" ")}\n`;
 
-function machine(name: string, more: Readonly<Record<string, string>> = {}): string {
+function machine(name: string, more: Readonly<Record<string, string>> = {}, arch = "x64"): string {
   const root = join(folder, name);
   mkdirSync(root);
   const files = new Map([
@@ -56,7 +56,7 @@ function machine(name: string, more: Readonly<Record<string, string>> = {}): str
     ["/proc/sys/kernel/osrelease", "6.8.0\n"],
     ...Object.entries(more),
   ]);
-  writeMachine(root, { arch: "x64", env: {}, files, nodes: [], links: {}, denied: [], smi: null });
+  writeMachine(root, { arch, env: {}, files, nodes: [], links: {}, denied: [], smi: null });
   return root;
 }
 
@@ -71,6 +71,28 @@ function run(
     env: { PATH: process.env.PATH, ...env, IMGMATCH_ROOT: root },
   });
 }
+
+test("a draft of RISC-V's vectors is no vectors", needs(whyNoDialect(dialects)), async () => {
+  const vectors = { march: "rva23u64", features: ["c", "v"] };
+  const plain = { march: "rv64gc", features: ["c"] };
+  const of = (cpu: LockedImage["requires"]["cpu"]) =>
+    image({ platform: "linux/riscv64", requires: { cpu, cuda: null } });
+  const lock = lockOf({ v: of(vectors), plain: of(plain) });
+  const script = await write("vectors.sh", lock);
+  const root = (name: string, arch: string) => {
+    const text = `isa : rv64imafdcv\nmvendorid : 0x5b7\nmarchid : ${arch}\nmimpid : 0x0\n`;
+    return machine(name, { "/proc/cpuinfo": text }, "riscv64");
+  };
+  const [draft, ratified] = [root("c910", "0x0"), root("c920v2", "0x8000000009140d00")];
+  for (const dialect of dialects) {
+    const asked = [draft, ratified].map((root) => ({ script, root, env: {}, smi: null }));
+    const answers = runScripts(mkdtempSync(join(folder, "out-")), dialect, asked);
+    expect(
+      answers.map(({ stdout }) => /:(\w+)@/.exec(stdout)?.[1]),
+      dialect.name,
+    ).toEqual(["plain", "v"]);
+  }
+});
 
 describe("the text of a script", () => {
   test("is the same for the same input, and says what it was made from", async () => {

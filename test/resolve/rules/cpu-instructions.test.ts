@@ -67,7 +67,7 @@ describe("CPU rule", () => {
       cpu: {
         vendor: null,
         model: null,
-        features: own.filter((feature) => feature !== "waitpkg"),
+        features: own.filter((feature) => feature !== "movdiri"),
         level: "x86-64-v4",
       },
     });
@@ -77,9 +77,9 @@ describe("CPU rule", () => {
     });
     expect(resolveImage(lock, guest).match?.cell).toBe("level");
     expect(whyNotImage(lock, "native", guest).reasons[0]?.fix).toBe(
-      "list waitpkg under the without of march=sapphirerapids and build again, or, in a virtual machine, expose waitpkg to the guest",
+      "list movdiri under the without of march=sapphirerapids and build again, or, in a virtual machine, expose movdiri to the guest",
     );
-    const rest = marchFeatures(findMarch("sapphirerapids") as March, ["waitpkg"]);
+    const rest = marchFeatures(findMarch("sapphirerapids") as March, ["movdiri"]);
     expect(checkFit(needing(rest, "sapphirerapids"), guest).ok).toBe(true);
   });
 

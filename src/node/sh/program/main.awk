@@ -72,7 +72,7 @@ END {
   #if riscv64
   if (host == "linux/riscv64") {
     feature = "isa"
-    cpuinfo("|isa|")
+    cpuinfo("|isa|mvendorid|marchid|mimpid|")
     for (i = 1; i <= many[feature]; i++) {
       s = tolower(line[feature, i])
       t = ""
@@ -86,6 +86,8 @@ END {
       }
       add(t)
     }
+    # The draft 0.7 of vectors.
+    if (("mvendorid", "0x5b7") in values && ("marchid", "0x0") in values && ("mimpid", "0x0") in values) for (i in have) if (i ~ /^(v$|zv)/) have[i] = 0
   }
   #end
   if (feature && !lists) tell("UNREADABLE", "/proc/cpuinfo lists no CPU features of " host)

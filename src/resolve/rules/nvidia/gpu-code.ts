@@ -42,7 +42,7 @@ export function checkGpuCode(
     else if (runnable[0] === undefined) {
       if (isServed(gpu)) continue;
       const lacking = gpus.filter((each) => !isServed(each));
-      return noCode(code, toolkit, gpu, lacking, gpus);
+      return noCode(code, image, gpu, lacking, gpus);
     } else ptxTooNew ??= tooNew(runnable[0], image, gpu, gpus, service);
   }
   return ptxTooNew ?? fits;
@@ -71,15 +71,13 @@ function runnableCode({ targets, toolkit }: ImageCode, { compute }: GpuView): re
   if (compute === null || isDroppedBy(toolkit, compute)) return [];
   return targets
     .filter((target) => targetRunsOn(target, compute))
-    .map((target): CodeFit => {
-      const major = compute.major - target.compute.major;
-      const minor = compute.minor - target.compute.minor;
-      return {
+    .map(
+      (target): CodeFit => ({
         target: formatGpuTarget(target),
         kind: target.kind === "ptx" ? "ptx" : kinds[target.suffix],
-        distance: 10 * major + minor,
-      };
-    })
+        distance: minorsBetween(compute, target.compute),
+      }),
+    )
     .sort(compareCodeFits);
 }
 
@@ -99,7 +97,7 @@ const kinds = { a: "specific", f: "family", "": "sass" } as const satisfies Reco
 
 function noCode(
   code: readonly string[],
-  toolkit: string,
+  { targets, toolkit }: ImageCode,
   { label, compute }: GpuView,
   lacking: readonly GpuView[],
   gpus: readonly GpuView[],
@@ -120,7 +118,17 @@ function noCode(
       ? `is of CUDA ${toolkit}, whose libraries have no code for ${card}`
       : `has ${has}, none of which runs on ${card}`;
   const cures = [addCodes(toolkit, lacking), ...hideGpus(lacking, gpus)];
-  return { ...misfit("NO_GPU_CODE", why, cures), short: `no code for compute capability ${number}` };
+  const away = targets.map((target) => Math.abs(minorsBetween(compute, target.compute)));
+  const distance = away.length === 0 ? undefined : Math.min(...away);
+  return {
+    ...misfit("NO_GPU_CODE", why, cures, distance),
+    short: `no code for compute capability ${number}`,
+  };
+}
+
+/** A major counts as ten. */
+function minorsBetween(a: ComputeCapability, b: ComputeCapability): number {
+  return 10 * (a.major - b.major) + a.minor - b.minor;
 }
 
 /** Names every GPU without code: code for one of them would not be enough. */
