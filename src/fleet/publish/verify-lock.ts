@@ -17,7 +17,7 @@ import {
   withTag,
 } from "../../oci/reference.ts";
 import { versionTag } from "../cells/tag.ts";
-import type { Matrix } from "../matrix/matrix.ts";
+import type { Plan } from "../plan/planned-cell.ts";
 import { sortedEntries } from "../../io/collections.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
 import type { Manifest, ManifestDescriptor } from "../../oci/descriptor.ts";
@@ -71,8 +71,8 @@ export interface Verification extends IndexVerification {
 
 export interface VerifyLockOptions extends Pace {
   readonly registry: RegistryClient;
-  /** The fleet's, where there is one: {@link publishedCells}. */
-  readonly matrix?: Matrix | null;
+  /** Of the fleet by this lock, where there is a matrix: {@link publishedCells}. */
+  readonly plan?: Plan | null;
   /** Give each tag its digest again, where the registry still has that manifest. */
   readonly heal?: boolean;
 }
@@ -139,10 +139,10 @@ async function healTag(
  */
 async function verifyIndexes(
   lock: Lock,
-  { registry, matrix = null }: VerifyLockOptions,
+  { registry, plan = null }: VerifyLockOptions,
 ): Promise<readonly Problem[]> {
-  const published = publishedCells(lock, matrix);
-  const more = matrix === null && !isAdopted(lock) ? orPrune : "";
+  const published = publishedCells(lock, plan);
+  const more = plan === null && !isAdopted(lock) ? orPrune : "";
   const verified = (tag: string) => verifyIndex(lock, tag, registry, [published.get(tag) ?? [], more]);
   const channels = Object.entries(lock.channels ?? {}).filter(([, { version }]) => version === lock.version);
   const tags = [versionTag(lock), ...channels.map(([name]) => name)];
