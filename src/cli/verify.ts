@@ -174,7 +174,7 @@ function provenanceLines({ signed, images }: ProvenanceVerification, style: Styl
   const who = new Set(good.map(({ builtBy }) => builtBy));
   const whose = good.length === 0 ? "" : ` by provenance of ${[...who].join(" and ")}`;
   return [
-    ...problems.map((text) => style.bad(text)),
+    ...problems.flatMap((text) => text.split("\n")).map((line) => style.bad(line)),
     `${count(good.length, "image")} as the lock says${whose}, ${signatureOf(good, signed)}`,
     ...silentLines(good),
   ];
