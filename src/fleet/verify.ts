@@ -18,10 +18,10 @@ import { fleetAt, matrixFileOf } from "./open/fleet-choice.ts";
 import { planFleet } from "./open/plan-fleet.ts";
 import type { Plan } from "./plan/planned-cell.ts";
 import { type Sweep, type SweepOptions, sweep } from "./publish/sweep.ts";
-import { type Verification, verifyLock } from "./publish/verify-lock.ts";
+import { counted, type LookEvent, type Verification, verifyLock } from "./publish/verify-lock.ts";
 import { type SignedLock, verifySigned } from "./publish/verify-signed.ts";
 
-export interface VerifyOptions extends RegistryAccess, SignatureDemands, Watching {
+export interface VerifyOptions extends RegistryAccess, SignatureDemands, Watching<LookEvent> {
   /** Default: `images/imgmatch.lock.json`. */
   readonly lock?: string;
   /** Give each tag the lock's digest again, where the registry still has that manifest. */
@@ -51,13 +51,16 @@ export interface VerifyAnswer extends Verification {
  * @example
  * const { drift, conflicts } = await verify({ provenance: true });
  */
-export type VerifyFunction = (options?: VerifyOptions, world?: Partial<World>) => Promise<VerifyAnswer>;
+export type VerifyFunction = (
+  options?: VerifyOptions,
+  world?: Partial<World<LookEvent>>,
+) => Promise<VerifyAnswer>;
 
 export function verifyWith(ports: Judging): VerifyFunction {
   return (options = {}, given) => inWorld(options, given, (world) => verifyIn(options, world), ports);
 }
 
-async function verifyIn(asked: VerifyOptions, world: World & Judging): Promise<VerifyAnswer> {
+async function verifyIn(asked: VerifyOptions, world: World<LookEvent> & Judging): Promise<VerifyAnswer> {
   const { lock: file = lockPath } = asked;
   const lock = await readLock(file);
   const registry = await registryFor(asked, world);
@@ -69,8 +72,17 @@ async function verifyIn(asked: VerifyOptions, world: World & Judging): Promise<V
   // Before the verification, which then reports what is left.
   const swept = asked.sweep ? await sweepAll(lock, { registry, keep }) : null;
   const plan = isAdopted(lock) ? null : await planOf(lock, file, world);
-  const verification = await verifyLock(lock, { registry, plan, heal: asked.heal ?? false });
-  const provenance = asked.provenance ? await world.verifyProvenance(lock, registry, asked, world) : null;
+  const verification = await verifyLock(lock, {
+    registry,
+    plan,
+    heal: asked.heal ?? false,
+    onLook: world.onEvent,
+  });
+  const { length: published } = Object.values(lock.images).filter(({ digest }) => digest !== null);
+  const onImage = counted("provenance", published, world.onEvent);
+  const provenance = asked.provenance
+    ? await world.verifyProvenance(lock, registry, asked, world, onImage)
+    : null;
   const answer = {
     schemaVersion: 1,
     ...verification,
