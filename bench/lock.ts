@@ -35,7 +35,6 @@ export function benchLock(images: number): string {
     name: "bench",
     version: "1",
     repository: "registry.example.com/bench",
-    matrixDigest: digest,
     images: Object.fromEntries(entries),
   };
   return JSON.stringify(lock, null, 2);

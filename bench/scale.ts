@@ -31,7 +31,7 @@ export async function noOpOfManyCells(root: string, cells: number): Promise<void
 }
 
 /** The lock after a build and a push of every cell of the plan. */
-export function lockOf({ name, version, repository, matrixDigest, cells }: PlanJson): Lock {
+export function lockOf({ name, version, repository, cells }: PlanJson): Lock {
   const digest = `sha256:${"cd".repeat(32)}` as const;
   const images = cells.flatMap(
     ({ cell, axes, platform, tag, inputDigest, requires, bases }): [string, LockedImage][] =>
@@ -51,5 +51,5 @@ export function lockOf({ name, version, repository, matrixDigest, cells }: PlanJ
             ],
           ],
   );
-  return { schemaVersion: 2, name, version, repository, matrixDigest, images: Object.fromEntries(images) };
+  return { schemaVersion: 2, name, version, repository, images: Object.fromEntries(images) };
 }

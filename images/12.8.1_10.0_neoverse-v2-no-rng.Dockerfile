@@ -16,6 +16,7 @@ ENTRYPOINT ["/usr/local/bin/sgemm"]
 
 # Added by imgmatch: what this image is and what it needs from a host.
 ARG IMGMATCH_REVISION=
+ARG IMGMATCH_VERSION=
 ARG IMGMATCH_BASE_NAME="nvidia/cuda:12.8.1-base-ubuntu24.04"
 ARG IMGMATCH_BASE_DIGEST=
 LABEL com.nvidia.cuda.version="12.8.1"
@@ -25,8 +26,8 @@ LABEL dev.imgmatch.cell="12.8.1_10.0_neoverse-v2-no-rng"
 LABEL dev.imgmatch.requires="{\"cpu\":{\"march\":\"neoverse-v2\",\"features\":[\"asimd\",\"asimddp\",\"asimdfhm\",\"asimdhp\",\"asimdrdm\",\"atomics\",\"bf16\",\"crc32\",\"dcpodp\",\"dcpop\",\"dit\",\"fcma\",\"flagm\",\"flagm2\",\"fp\",\"fphp\",\"frint\",\"i8mm\",\"ilrcpc\",\"jscvt\",\"lrcpc\",\"paca\",\"pacg\",\"sb\",\"sve\",\"sve2\",\"svebitperm\",\"uscat\"]},\"cuda\":{\"toolkit\":\"12.8.1\",\"code\":[\"sm_100\"],\"driver\":{\"mode\":\"host\",\"minimum\":\"525.60.13\"}}}"
 LABEL org.opencontainers.image.source="https://git.example.com/hpc/sgemm"
 LABEL org.opencontainers.image.title="sgemm"
-LABEL org.opencontainers.image.version="1.0.0"
 LABEL org.opencontainers.image.revision="${IMGMATCH_REVISION}"
+LABEL org.opencontainers.image.version="${IMGMATCH_VERSION}"
 LABEL org.opencontainers.image.base.name="${IMGMATCH_BASE_NAME}"
 LABEL org.opencontainers.image.base.digest="${IMGMATCH_BASE_DIGEST}"
 ENV NVIDIA_VISIBLE_DEVICES="all"

@@ -16,6 +16,7 @@ ENTRYPOINT ["/usr/local/bin/sgemm"]
 
 # Added by imgmatch: what this image is and what it needs from a host.
 ARG IMGMATCH_REVISION=
+ARG IMGMATCH_VERSION=
 ARG IMGMATCH_BASE_NAME="nvidia/cuda:12.8.1-base-ubuntu24.04"
 ARG IMGMATCH_BASE_DIGEST=
 LABEL com.nvidia.cuda.version="12.8.1"
@@ -25,8 +26,8 @@ LABEL dev.imgmatch.cell="12.8.1_7.5_x86-64-v3"
 LABEL dev.imgmatch.requires="{\"cpu\":{\"march\":\"x86-64-v3\",\"features\":[\"abm\",\"avx\",\"avx2\",\"bmi1\",\"bmi2\",\"cmov\",\"cx16\",\"cx8\",\"f16c\",\"fma\",\"fpu\",\"fxsr\",\"lahf_lm\",\"lm\",\"mmx\",\"movbe\",\"pni\",\"popcnt\",\"sse\",\"sse2\",\"sse4_1\",\"sse4_2\",\"ssse3\",\"syscall\",\"xsave\"]},\"cuda\":{\"toolkit\":\"12.8.1\",\"code\":[\"sm_75\"],\"driver\":{\"mode\":\"host\",\"minimum\":\"525.60.13\"}}}"
 LABEL org.opencontainers.image.source="https://git.example.com/hpc/sgemm"
 LABEL org.opencontainers.image.title="sgemm"
-LABEL org.opencontainers.image.version="1.0.0"
 LABEL org.opencontainers.image.revision="${IMGMATCH_REVISION}"
+LABEL org.opencontainers.image.version="${IMGMATCH_VERSION}"
 LABEL org.opencontainers.image.base.name="${IMGMATCH_BASE_NAME}"
 LABEL org.opencontainers.image.base.digest="${IMGMATCH_BASE_DIGEST}"
 ENV NVIDIA_VISIBLE_DEVICES="all"

@@ -16,6 +16,7 @@ ENTRYPOINT ["/usr/local/bin/sgemm"]
 
 # Added by imgmatch: what this image is and what it needs from a host.
 ARG IMGMATCH_REVISION=
+ARG IMGMATCH_VERSION=
 ARG IMGMATCH_BASE_NAME="nvidia/cuda:13.0.2-base-ubuntu24.04"
 ARG IMGMATCH_BASE_DIGEST=
 LABEL com.nvidia.cuda.version="13.0.2"
@@ -25,8 +26,8 @@ LABEL dev.imgmatch.cell="13.0.2_10.3_neoverse-v2-no-rng"
 LABEL dev.imgmatch.requires="{\"cpu\":{\"march\":\"neoverse-v2\",\"features\":[\"asimd\",\"asimddp\",\"asimdfhm\",\"asimdhp\",\"asimdrdm\",\"atomics\",\"bf16\",\"crc32\",\"dcpodp\",\"dcpop\",\"dit\",\"fcma\",\"flagm\",\"flagm2\",\"fp\",\"fphp\",\"frint\",\"i8mm\",\"ilrcpc\",\"jscvt\",\"lrcpc\",\"paca\",\"pacg\",\"sb\",\"sve\",\"sve2\",\"svebitperm\",\"uscat\"]},\"cuda\":{\"toolkit\":\"13.0.2\",\"code\":[\"sm_103\"],\"driver\":{\"mode\":\"host\",\"minimum\":\"580.65.06\"}}}"
 LABEL org.opencontainers.image.source="https://git.example.com/hpc/sgemm"
 LABEL org.opencontainers.image.title="sgemm"
-LABEL org.opencontainers.image.version="1.0.0"
 LABEL org.opencontainers.image.revision="${IMGMATCH_REVISION}"
+LABEL org.opencontainers.image.version="${IMGMATCH_VERSION}"
 LABEL org.opencontainers.image.base.name="${IMGMATCH_BASE_NAME}"
 LABEL org.opencontainers.image.base.digest="${IMGMATCH_BASE_DIGEST}"
 ENV NVIDIA_VISIBLE_DEVICES="all"

@@ -16,6 +16,7 @@ ENTRYPOINT ["/usr/local/bin/sgemm"]
 
 # Added by imgmatch: what this image is and what it needs from a host.
 ARG IMGMATCH_REVISION=
+ARG IMGMATCH_VERSION=
 ARG IMGMATCH_BASE_NAME="nvidia/cuda:13.0.2-base-ubuntu24.04"
 ARG IMGMATCH_BASE_DIGEST=
 LABEL com.nvidia.cuda.version="13.0.2"
@@ -25,8 +26,8 @@ LABEL dev.imgmatch.cell="13.0.2_9.0a_sapphirerapids"
 LABEL dev.imgmatch.requires="{\"cpu\":{\"march\":\"sapphirerapids\",\"features\":[\"3dnowprefetch\",\"abm\",\"adx\",\"aes\",\"amx_bf16\",\"amx_int8\",\"amx_tile\",\"avx\",\"avx2\",\"avx512_bf16\",\"avx512_bitalg\",\"avx512_fp16\",\"avx512_vbmi2\",\"avx512_vnni\",\"avx512_vpopcntdq\",\"avx512bw\",\"avx512cd\",\"avx512dq\",\"avx512f\",\"avx512ifma\",\"avx512vbmi\",\"avx512vl\",\"avx_vnni\",\"bmi1\",\"bmi2\",\"clflushopt\",\"clwb\",\"cmov\",\"cx16\",\"cx8\",\"f16c\",\"fma\",\"fpu\",\"fxsr\",\"gfni\",\"lahf_lm\",\"lm\",\"mmx\",\"movbe\",\"movdir64b\",\"movdiri\",\"pclmulqdq\",\"pni\",\"popcnt\",\"rdpid\",\"rdrand\",\"rdseed\",\"sha_ni\",\"sse\",\"sse2\",\"sse4_1\",\"sse4_2\",\"ssse3\",\"syscall\",\"vaes\",\"vpclmulqdq\",\"xsave\",\"xsavec\",\"xsaveopt\"]},\"cuda\":{\"toolkit\":\"13.0.2\",\"code\":[\"sm_90a\"],\"driver\":{\"mode\":\"host\",\"minimum\":\"580.65.06\"}}}"
 LABEL org.opencontainers.image.source="https://git.example.com/hpc/sgemm"
 LABEL org.opencontainers.image.title="sgemm"
-LABEL org.opencontainers.image.version="1.0.0"
 LABEL org.opencontainers.image.revision="${IMGMATCH_REVISION}"
+LABEL org.opencontainers.image.version="${IMGMATCH_VERSION}"
 LABEL org.opencontainers.image.base.name="${IMGMATCH_BASE_NAME}"
 LABEL org.opencontainers.image.base.digest="${IMGMATCH_BASE_DIGEST}"
 ENV NVIDIA_VISIBLE_DEVICES="all"

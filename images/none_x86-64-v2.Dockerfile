@@ -14,6 +14,7 @@ ENTRYPOINT ["/usr/local/bin/sgemm"]
 
 # Added by imgmatch: what this image is and what it needs from a host.
 ARG IMGMATCH_REVISION=
+ARG IMGMATCH_VERSION=
 ARG IMGMATCH_BASE_NAME="debian:trixie-slim"
 ARG IMGMATCH_BASE_DIGEST=
 LABEL dev.imgmatch.axes="{\"cuda\":\"none\",\"compute\":\"none\",\"march\":\"x86-64-v2\"}"
@@ -21,8 +22,8 @@ LABEL dev.imgmatch.cell="none_x86-64-v2"
 LABEL dev.imgmatch.requires="{\"cpu\":{\"march\":\"x86-64-v2\",\"features\":[\"cmov\",\"cx16\",\"cx8\",\"fpu\",\"fxsr\",\"lahf_lm\",\"lm\",\"mmx\",\"pni\",\"popcnt\",\"sse\",\"sse2\",\"sse4_1\",\"sse4_2\",\"ssse3\",\"syscall\"]},\"cuda\":null}"
 LABEL org.opencontainers.image.source="https://git.example.com/hpc/sgemm"
 LABEL org.opencontainers.image.title="sgemm"
-LABEL org.opencontainers.image.version="1.0.0"
 LABEL org.opencontainers.image.revision="${IMGMATCH_REVISION}"
+LABEL org.opencontainers.image.version="${IMGMATCH_VERSION}"
 LABEL org.opencontainers.image.base.name="${IMGMATCH_BASE_NAME}"
 LABEL org.opencontainers.image.base.digest="${IMGMATCH_BASE_DIGEST}"
 ENV NVIDIA_VISIBLE_DEVICES="void"

@@ -14,6 +14,7 @@ ENTRYPOINT ["/usr/local/bin/sgemm"]
 
 # Added by imgmatch: what this image is and what it needs from a host.
 ARG IMGMATCH_REVISION=
+ARG IMGMATCH_VERSION=
 ARG IMGMATCH_BASE_NAME="debian:trixie-slim"
 ARG IMGMATCH_BASE_DIGEST=
 LABEL dev.imgmatch.axes="{\"cuda\":\"none\",\"compute\":\"none\",\"march\":\"znver4\"}"
@@ -21,8 +22,8 @@ LABEL dev.imgmatch.cell="none_znver4"
 LABEL dev.imgmatch.requires="{\"cpu\":{\"march\":\"znver4\",\"features\":[\"3dnowprefetch\",\"abm\",\"adx\",\"aes\",\"avx\",\"avx2\",\"avx512_bf16\",\"avx512_bitalg\",\"avx512_vbmi2\",\"avx512_vnni\",\"avx512_vpopcntdq\",\"avx512bw\",\"avx512cd\",\"avx512dq\",\"avx512f\",\"avx512ifma\",\"avx512vbmi\",\"avx512vl\",\"bmi1\",\"bmi2\",\"clflushopt\",\"clwb\",\"cmov\",\"cx16\",\"cx8\",\"f16c\",\"fma\",\"fpu\",\"fxsr\",\"gfni\",\"lahf_lm\",\"lm\",\"mmx\",\"movbe\",\"pclmulqdq\",\"pni\",\"popcnt\",\"rdpid\",\"rdrand\",\"rdseed\",\"sha_ni\",\"sse\",\"sse2\",\"sse4_1\",\"sse4_2\",\"sse4a\",\"ssse3\",\"syscall\",\"vaes\",\"vpclmulqdq\",\"xsave\",\"xsavec\",\"xsaveopt\"]},\"cuda\":null}"
 LABEL org.opencontainers.image.source="https://git.example.com/hpc/sgemm"
 LABEL org.opencontainers.image.title="sgemm"
-LABEL org.opencontainers.image.version="1.0.0"
 LABEL org.opencontainers.image.revision="${IMGMATCH_REVISION}"
+LABEL org.opencontainers.image.version="${IMGMATCH_VERSION}"
 LABEL org.opencontainers.image.base.name="${IMGMATCH_BASE_NAME}"
 LABEL org.opencontainers.image.base.digest="${IMGMATCH_BASE_DIGEST}"
 ENV NVIDIA_VISIBLE_DEVICES="void"

@@ -58,7 +58,7 @@ export const cover: Define = (command, run) =>
       )
       .option(
         "--max-images <n>",
-        "With --suggest: write at most so many cells, those that serve most hosts natively",
+        "With --suggest: write at most so many images, those that serve most hosts natively",
         positive("--max-images 10"),
       )
       .optionsGroup("Hosts:")

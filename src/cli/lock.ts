@@ -30,6 +30,7 @@ export const lock: Define = (command, run) => {
       "--base <file>",
       "Take only the changes against this lock, with which the builds started (default: the lock)",
     )
+    .option("--branches", "Join the locks of two branches, as git's merge driver: --base %O --out %A %A %B")
     .option("--out <file>", "Write the result there (default: the lock)")
     .action(run(mergeCommand));
   withJson(command.command("rm"))

@@ -50,7 +50,9 @@ function reportProblems(
 function usageProblem({ message, code }: CommanderError, call: Call): Problem {
   const [what = "", hint = ""] = message.replace(/^error: /, "").split("\n");
   const similar = /^\(Did you mean (.*)\?\)$/.exec(hint)?.[1];
-  const advice = similar === undefined ? "" : `write ${similar}; `;
+  const isWorkspace = code === "commander.unknownOption" && /'--(?:workspace|fleet)\b/.test(what);
+  const ofFleets = "build, plan and publish take a workspace: name one fleet here, with --matrix or --lock; ";
+  const advice = isWorkspace ? ofFleets : similar === undefined ? "" : `write ${similar}; `;
   const { elsewhere } = call.commands;
   const missing = code === "commander.unknownCommand" && elsewhere !== null ? `${elsewhere}; ` : "";
   return { code: "USAGE", message: what, fix: `${advice}${missing}see ${helpOf(call)}` };

@@ -4,14 +4,17 @@ import { formatProblem } from "../errors.ts";
 import { type ExitCode, exitCodes, problemCodes } from "../problem-codes.ts";
 import type { Sweep } from "../fleet/publish/sweep.ts";
 import type { ChannelDrift, RegistryDrift } from "../fleet/publish/verify-lock.ts";
+import type { LookEvent } from "../fleet/publish/verify-lock.ts";
 import type { SignedLock } from "../fleet/publish/verify-signed.ts";
 import type { VerifyAnswer, VerifyOptions } from "../fleet/verify.ts";
 import { count, formatTable } from "../io/table.ts";
+import type { World } from "../io/world.ts";
 import { lockPath } from "../lock/lock.ts";
 import type { ImageProvenance, ProvenanceVerification } from "../oci/verified-provenance.ts";
 import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
 import { withJson, withRegistries, withTrust } from "./flags/options.ts";
+import { progressTo } from "./open-progress.ts";
 import { type JsonFlag, print } from "./print.ts";
 import { signedLine } from "./report/verdict-lines.ts";
 import type { Style } from "./report/style.ts";
@@ -40,7 +43,12 @@ export const verify: Define = (command, run) =>
 async function verifyCommand(flags: VerifyOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
   const { verifyWith } = await import("../fleet/verify.ts");
   const answerOf = verifyWith(ports);
-  const answer = await answerOf(flags, context);
+  const progress = progressTo(context);
+  const onEvent: World<LookEvent>["onEvent"] = (event) => {
+    if (event.type !== "look") context.onEvent(event);
+    else progress.draw(`${event.what}: ${event.done} of ${count(event.total, "image")}`);
+  };
+  const answer = await answerOf(flags, { ...context, onEvent }).finally(progress.clear);
   print(context, flags, answer, (style) => verifyLines(answer, flags, style));
   return exitCodeOf(answer);
 }
@@ -174,7 +182,7 @@ function provenanceLines({ signed, images }: ProvenanceVerification, style: Styl
   const who = new Set(good.map(({ builtBy }) => builtBy));
   const whose = good.length === 0 ? "" : ` by provenance of ${[...who].join(" and ")}`;
   return [
-    ...problems.map((text) => style.bad(text)),
+    ...problems.flatMap((text) => text.split("\n")).map((line) => style.bad(line)),
     `${count(good.length, "image")} as the lock says${whose}, ${signatureOf(good, signed)}`,
     ...silentLines(good),
   ];

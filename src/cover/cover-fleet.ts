@@ -21,13 +21,10 @@ export function plannedFleet(matrix: Matrix): CoverFleet {
 }
 
 /** The lock that a matrix would have with these cells. Their ids stand for the tags, which are unknown. */
-export function plannedLock(
-  { name, version, repository, digest: matrixDigest, prefer }: Matrix,
-  cells: readonly Cell[],
-): Lock {
+export function plannedLock({ name, version, repository, prefer }: Matrix, cells: readonly Cell[]): Lock {
   return {
     schemaVersion: lockSchemaVersion,
-    ...{ name, version, repository, matrixDigest },
+    ...{ name, version, repository },
     ...(prefer.length === 0 ? {} : { prefer }),
     images: Object.fromEntries(cells.map((cell) => [cell.id, plannedImage(cell)])),
   };

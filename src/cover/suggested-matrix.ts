@@ -1,6 +1,7 @@
 /** Writes the suggested cells as a matrix: the original one with exactly these cells. */
 
 import { usageError } from "../errors.ts";
+import { expandMatrix } from "../fleet/cells/expand.ts";
 import type { Matrix } from "../fleet/matrix/matrix.ts";
 import { parseMatrix } from "../fleet/matrix/parse-matrix.ts";
 import { withCells } from "../fleet/matrix/with-cells.ts";
@@ -25,7 +26,13 @@ export function suggestedMatrix(
   const wanted = cells.flatMap(({ every, hosts, classes }) =>
     every.map((axes) => ({ axes, reason: `${hosts} hosts: ${classes.join(", ")}` })),
   );
-  const edited = withCells(text, matrix, wanted);
+  const keyOf = (axes: Readonly<Record<string, string>>) => JSON.stringify(Object.entries(axes).sort());
+  const excluded = new Set(
+    expandMatrix(matrix).flatMap(({ cell, skipped }) =>
+      skipped?.why === "excluded" ? [keyOf(cell.axes)] : [],
+    ),
+  );
+  const edited = withCells(text, matrix, wanted, (axes) => excluded.has(keyOf(axes)));
   requireCells({ ...parseMatrix(edited, file), version: matrix.version }, wanted.length);
   return edited;
 }

@@ -1,5 +1,6 @@
 /** `imgmatch cover --suggest`: finds the fewest cells that serve all host classes. */
 
+import { usageError } from "../errors.ts";
 import type { Matrix } from "../fleet/matrix/matrix.ts";
 import { sum } from "../io/collections.ts";
 import { findBestSet } from "./best-set.ts";
@@ -54,7 +55,7 @@ export interface SuggestedCell {
 
 export interface SuggestOptions {
   readonly matrix: Matrix;
-  /** At most so many cells. */
+  /** At most so many images: a cell is one for each combination of free values. */
   readonly most?: number;
 }
 
@@ -75,7 +76,7 @@ export function suggestCells(
   const ids = [...cells.keys()].sort();
   const demands = demandsOf(matrix, cells, ids, classes);
   const { chosen, proof, proved } =
-    most === undefined ? smallest(demands, ids, isPlanned) : best(demands, ids, most);
+    most === undefined ? smallest(demands, ids, isPlanned) : best(demands, ids, cellsIn(most, matrix));
   /** The image of each class. */
   const gets = demands.map(({ ranked }) => ranked.find((image) => chosen.includes(image)));
   const suggested = chosen.map((image): SuggestedCell => {
@@ -113,6 +114,17 @@ export function suggestCells(
     candidates: ids.length,
     cost: changeOf(suggested, fleet),
   };
+}
+
+/** Throws `USAGE` for fewer images than one cell makes. */
+function cellsIn(images: number, { axes }: Matrix): number {
+  const free = axes.filter(({ kind }) => kind === "free").map(({ values }) => values.length);
+  const each = free.reduce((all, values) => all * values, 1);
+  if (images >= each) return Math.floor(images / each);
+  throw usageError(
+    `a cell makes ${each} images, one for each combination of free values, and --max-images is ${images}`,
+    `write --max-images ${each} or more, or take values from the free axes`,
+  );
 }
 
 /** Cells of the matrix, and cells with the values of classes that those do not serve natively. */

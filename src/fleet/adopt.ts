@@ -10,7 +10,6 @@ import type { OpenChoice, OpenEvent } from "../lock/statement.ts";
 import { inWorld, type Watching, type World } from "../io/world.ts";
 import { readLockIfPresent } from "../lock/store/lock-file.ts";
 import { updateLock } from "../lock/store/update-lock.ts";
-import { digestOf } from "../oci/digest-of.ts";
 import { isIndexType } from "../oci/media-types.ts";
 import {
   formatImageReference,
@@ -257,8 +256,6 @@ function withRows(
   const images = { ...known?.images, ...Object.fromEntries(rows.map(({ cell, image }) => [cell, image])) };
   return {
     schemaVersion: lockSchemaVersion,
-    // There is no matrix: the digest of the empty text.
-    matrixDigest: digestOf(""),
     repository,
     ...(known?.prefer === undefined ? {} : { prefer: known.prefer }),
     ...(known?.plainPull && { plainPull: known.plainPull }),

@@ -3,12 +3,17 @@
 import { type Problem, throwProblems, usageError } from "../errors.ts";
 import { inWorld, note, type World } from "../io/world.ts";
 import { readLockIfPresent } from "../lock/store/lock-file.ts";
+import { updateLock } from "../lock/store/update-lock.ts";
+import type { Digest } from "../oci/digest.ts";
 import { registryFor, registryToWrite } from "../oci/registry/registry-access.ts";
 import { type BuildChoice, partsOf } from "./build-choice.ts";
+import { withImages } from "./engines/built-cell.ts";
 import { localEngineOf, requirePush } from "./engines/engine-choice.ts";
 import { fleetAt } from "./open/fleet-choice.ts";
 import { type LocalBaseChoice, prepareBuild, recallBuilt } from "./open/prepare-build.ts";
 import { type PlanJson, planToJson } from "./plan/plan-json.ts";
+import type { PlannedCell } from "./plan/planned-cell.ts";
+import { carryImages, goneNotes, withoutGone } from "./publish/carried-images.ts";
 import { planIndexConflicts, pushConflicts } from "./publish/index-conflicts.ts";
 import { publishPlan, tellPublication, unpublished } from "./publish/publication.ts";
 import { requireRightToPush, writtenRepositories } from "./publish/written-repositories.ts";
@@ -66,7 +71,7 @@ async function buildIn(
   const signFleet = await world.openSigner(signer, world);
   const { fleet, lockFile, only } = await fleetAt(place, world);
   const problems: Problem[] = [];
-  const { plan, unresolved } = await prepareBuild(
+  const prepared = await prepareBuild(
     fleet,
     {
       ...{ only, lockFile, push, bases, local: engine },
@@ -80,10 +85,18 @@ async function buildIn(
     },
     world,
   );
-  const mayConflict = push && !replace && !(dryRun && bases.offline);
-  const writes = push && !dryRun ? writtenRepositories(plan, { index, signs: signFleet !== null }) : [];
+  const { lock, unresolved } = prepared;
+  const mayAsk = push && !(dryRun && bases.offline);
+  const mayConflict = mayAsk && !replace;
+  const writes =
+    push && !dryRun ? writtenRepositories(prepared.plan, { index, signs: signFleet !== null }) : [];
   const ask = () => registryFor(access, world, { writes });
-  if (plan.cells.some(({ action }) => action === "build")) await requireRightToPush(writes, ask);
+  const isBuilt = ({ action }: PlannedCell) => action === "build";
+  if (prepared.plan.cells.some(isBuilt)) await requireRightToPush(writes, ask);
+  const { plan, gone } = mayAsk
+    ? await carryImages(prepared.plan, { lock, index, ask })
+    : { plan: prepared.plan, gone: new Map<string, Digest>() };
+  note(world, goneNotes(gone));
   // With the version's index, now or when `publish` is to write it.
   const findConflicts = async () =>
     index ? planIndexConflicts(plan, await ask()) : pushConflicts(plan, ask, (line) => note(world, [line]));
@@ -99,6 +112,8 @@ async function buildIn(
   const means = { engine, access, registry, lockFile, concurrency };
   const run = { ...means, push, signing, strict, unresolved };
   const summary = await runPlan(plan, fleet, run, world);
+  if (push && lock !== null && lock.version !== fleet.matrix.version)
+    await updateLock(lockFile, (now) => withImages(now ?? lock, fleet.matrix, {}));
   const answer = { schemaVersion: 1, ...summary } as const;
   if (!index && signing === null) return { ...answer, ...unpublished };
   // If nothing could be built, the reason is the news, and not that there is no lock.
@@ -107,7 +122,9 @@ async function buildIn(
   world.onEvent({ type: "publish" });
   // The lock has the images now: what it keeps is signed, and its index is written, also where some cells failed.
   const { replaceBase } = bases;
-  const { plan: built } = await recallBuilt(fleet, { only, lockFile, replaceBase, published: true });
+  const recalled = await recallBuilt(fleet, { only, lockFile, replaceBase, published: true });
+  const made = new Set(summary.results.flatMap(({ cell, status }) => (status === "built" ? [cell] : [])));
+  const built = withoutGone(recalled.plan, new Map([...gone].filter(([cell]) => !made.has(cell))));
   if (index) {
     const request = { registry, replace, isPart: only.length > 0, signal: world.signal };
     return { ...answer, ...(await publishPlan(built, lockFile, request, signing, world)) };

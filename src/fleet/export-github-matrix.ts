@@ -94,10 +94,15 @@ const longestOnly = 120 * 1024;
  * Throws `USAGE` when there are more platforms and machines than jobs, or more cells than GitHub takes in one matrix.
  */
 export function shardCells(cells: readonly ShardCell[], shards: number): readonly Shard[] {
+  if (shards > mostJobs)
+    throw usageError(
+      `GitHub takes ${mostJobs} jobs in one matrix, and --shards is ${shards}`,
+      `write at most ${mostJobs}`,
+    );
   const groups = [...groupBy([...cells].sort(byBases), machineKey)].sort(compareFirst);
   const jobs = jobsPerGroup(
     groups.map(([, group]) => group.length),
-    Math.min(shards, mostJobs),
+    shards,
   );
   const made = numbered(
     groups.flatMap(([, group], index) => {

@@ -1,10 +1,12 @@
 /** Changes a lock without a build: moves bases, removes images, merges locks. */
 
+import { statSync } from "node:fs";
 import { type Problem, throwProblems, usageError } from "../errors.ts";
 import { inWorld, type Watching, type World } from "../io/world.ts";
 import { isAdopted, namesOf, refuseAdoptedLock, refuseForeignLock } from "../lock/adopted-lock.ts";
 import type { Lock } from "../lock/lock.ts";
 import { readLock, readLockIfPresent } from "../lock/store/lock-file.ts";
+import { mergedBranches } from "../lock/merge-branches.ts";
 import { mergedLock } from "../lock/merge-locks.ts";
 import { updateLock } from "../lock/store/update-lock.ts";
 import type { Digest } from "../oci/digest.ts";
@@ -106,6 +108,8 @@ export interface MergeLocksOptions extends Pick<FleetChoice, "matrix" | "lock"> 
   readonly locks: readonly [string, ...string[]];
   /** The lock that they all began with. Default: the fleet's own. */
   readonly base?: string;
+  /** The locks are of two branches: what one of them removed is removed. */
+  readonly branches?: boolean;
   /** The file of the result. Default: the fleet's lock. */
   readonly out?: string;
 }
@@ -119,26 +123,38 @@ export interface MergeLocksAnswer {
 }
 
 /**
- * Joins the locks of builds that ran side by side. Throws `LOCK_MERGE_CONFLICT` for different repositories, fleets or matrices, for two
- * digests of one cell, and for built images beside adopted ones; and errors of reading and writing.
+ * Joins the locks of builds that ran side by side. Throws `LOCK_MERGE_CONFLICT` for different repositories, fleets or versions, for two
+ * digests of one cell, for what two branches changed in different ways, and for built images beside adopted ones; and errors of reading and writing.
  *
  * @example
  * await mergeLocks({ locks: ["one/imgmatch.lock.json", "two/imgmatch.lock.json"] });
  */
 export async function mergeLocks(asked: MergeLocksOptions): Promise<MergeLocksAnswer> {
   const home = lockFileOf(asked);
-  const { locks, base, out = home } = asked;
-  const named = base === undefined ? null : await readLock(base);
+  const { locks, base, branches = false, out = home } = asked;
+  if (branches && (base === undefined || locks.length !== 2))
+    throw usageError(
+      "--branches joins two locks by the lock that both branches began with",
+      "write imgmatch lock merge --branches --base %O --out %A %A %B, as docs/lock.md has it for git",
+    );
+  // Where the branches began without a lock, git hands an empty file over.
+  const named = base === undefined || (branches && isEmpty(base)) ? null : await readLock(base);
   const readNamed = async (file: string) => ({ file, lock: await readLock(file) });
   const [first, ...rest] = locks;
   const [one, others] = await Promise.all([readNamed(first), Promise.all(rest.map(readNamed))]);
-  const merge = (before: Lock | null) => mergedLock([one, ...others], before);
-  const before = named ?? (await readLockIfPresent(home));
+  const [two = one] = others;
+  const merge = (before: Lock | null) =>
+    branches ? mergedBranches([one, two], before) : mergedLock([one, ...others], before);
+  const before = branches ? named : (named ?? (await readLockIfPresent(home)));
   const { repository } = merge(before);
   // A build beside this may have written it since.
-  const isLive = named === null && out === home;
+  const isLive = base === undefined && out === home;
   const { images } = await updateLock(out, (now) => merge(isLive ? now : before), { repository });
   return { schemaVersion: 1, out, locks, images: Object.keys(images).length };
+}
+
+function isEmpty(file: string): boolean {
+  return statSync(file, { throwIfNoEntry: false })?.size === 0;
 }
 
 export interface RemoveFromLockOptions extends Pick<FleetChoice, "matrix" | "lock"> {

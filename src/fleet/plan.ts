@@ -1,6 +1,8 @@
 /** Plans a fleet: the action of the next build for each cell, or for one cell with all inputs. Changes nothing. */
 
 import { type Problem, usageError } from "../errors.ts";
+import { remember } from "../io/collections.ts";
+import { firstOf } from "../io/table.ts";
 import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import type { FullRegistryClient } from "../oci/registry/create-client.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
@@ -72,9 +74,28 @@ async function planIn(options: PlanOptions, world: World): Promise<PlanJson | Ex
     const tell = (line: string) => note(world, [line]);
     for (const problem of await pushConflicts(planned, connect, tell)) onProblem(problem);
   }
-  if (explain === undefined) return planToJson(planned, problems);
+  if (explain === undefined) return planToJson(await withChangedFiles(fleet, planned), problems);
   const cell = findPlanned(planned, explain);
   return explainedToJson(cell, explainInputs(cell), await changedContext(fleet, cell));
+}
+
+/** Names changed files in the reasons, where this machine has built with the context of then. */
+async function withChangedFiles(fleet: Fleet, plan: Plan): Promise<Plan> {
+  const found = new Map<string, Promise<string>>();
+  const filesOf = async (planned: PlannedCell) => {
+    const { added = [], changed = [], removed = [] } = (await changedContext(fleet, planned)) ?? {};
+    const names = [...changed, ...added, ...removed];
+    return names.length === 0 ? "" : ` (${firstOf(names, 3)})`;
+  };
+  const cells = plan.cells.map(async (planned): Promise<PlannedCell> => {
+    const { comparison, context, locked, reason } = planned;
+    if (reason === null || !comparison.some(({ input, changed }) => input === "context" && changed))
+      return planned;
+    const key = `${locked?.inputs?.context} ${context?.digest}`;
+    const files = await remember(found, key, () => filesOf(planned));
+    return { ...planned, reason: reason.replace("context", `context${files}`) };
+  });
+  return { ...plan, cells: await Promise.all(cells) };
 }
 
 /** null if the context is the same, or if this machine did not build with the context of then. */

@@ -95,7 +95,7 @@ async function promoteIn(
     const signing = signFleet && (await signFleet(fleet.repository, registry));
     // An index of ours that somebody copied here, from another repository or tag, must not be signed as this version.
     if (signing !== null) requirePlace(from, place);
-    await signing?.requireVouched(fleet.matrixDigest);
+    await signing?.requireVouched(fleet.indexDigest);
     return { fleet, signing };
   };
   if (choice.kind === "channels") {

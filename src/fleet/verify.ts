@@ -1,9 +1,8 @@
 /** Compares a fleet in its registry with the lock: digests, signatures, provenance. */
 
+import { existsSync } from "node:fs";
 import type { Judging } from "./publish/seal.ts";
 import { ImgmatchError } from "../errors.ts";
-import { readTextFile } from "../io/files.ts";
-import { inputLimits } from "../io/limits.ts";
 import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
 import { repositoriesOf } from "../lock/image-repository.ts";
@@ -14,14 +13,14 @@ import { registryFor } from "../oci/registry/registry-access.ts";
 import type { RegistryAccess } from "../oci/registry/registry-flags.ts";
 import type { ProvenanceVerification } from "../oci/verified-provenance.ts";
 import type { SignatureDemands } from "../oci/trust-flags.ts";
-import type { Matrix } from "./matrix/matrix.ts";
-import { parseMatrix } from "./matrix/parse-matrix.ts";
-import { matrixFileOf } from "./open/fleet-choice.ts";
+import { fleetAt, matrixFileOf } from "./open/fleet-choice.ts";
+import { planFleet } from "./open/plan-fleet.ts";
+import type { Plan } from "./plan/planned-cell.ts";
 import { type Sweep, type SweepOptions, sweep } from "./publish/sweep.ts";
-import { type Verification, verifyLock } from "./publish/verify-lock.ts";
+import { counted, type LookEvent, type Verification, verifyLock } from "./publish/verify-lock.ts";
 import { type SignedLock, verifySigned } from "./publish/verify-signed.ts";
 
-export interface VerifyOptions extends RegistryAccess, SignatureDemands, Watching {
+export interface VerifyOptions extends RegistryAccess, SignatureDemands, Watching<LookEvent> {
   /** Default: `images/imgmatch.lock.json`. */
   readonly lock?: string;
   /** Give each tag the lock's digest again, where the registry still has that manifest. */
@@ -51,13 +50,16 @@ export interface VerifyAnswer extends Verification {
  * @example
  * const { drift, conflicts } = await verify({ provenance: true });
  */
-export type VerifyFunction = (options?: VerifyOptions, world?: Partial<World>) => Promise<VerifyAnswer>;
+export type VerifyFunction = (
+  options?: VerifyOptions,
+  world?: Partial<World<LookEvent>>,
+) => Promise<VerifyAnswer>;
 
 export function verifyWith(ports: Judging): VerifyFunction {
   return (options = {}, given) => inWorld(options, given, (world) => verifyIn(options, world), ports);
 }
 
-async function verifyIn(asked: VerifyOptions, world: World & Judging): Promise<VerifyAnswer> {
+async function verifyIn(asked: VerifyOptions, world: World<LookEvent> & Judging): Promise<VerifyAnswer> {
   const { lock: file = lockPath } = asked;
   const lock = await readLock(file);
   const registry = await registryFor(asked, world);
@@ -68,9 +70,18 @@ async function verifyIn(asked: VerifyOptions, world: World & Judging): Promise<V
   const keep = new Set([...tags, ...Object.keys(lock.channels ?? {})]);
   // Before the verification, which then reports what is left.
   const swept = asked.sweep ? await sweepAll(lock, { registry, keep }) : null;
-  const matrix = isAdopted(lock) ? null : await matrixOf(lock, matrixFileOf(file), world);
-  const verification = await verifyLock(lock, { registry, matrix, heal: asked.heal ?? false });
-  const provenance = asked.provenance ? await world.verifyProvenance(lock, registry, asked, world) : null;
+  const plan = isAdopted(lock) ? null : await planOf(lock, file, world);
+  const verification = await verifyLock(lock, {
+    registry,
+    plan,
+    heal: asked.heal ?? false,
+    onLook: world.onEvent,
+  });
+  const { length: published } = Object.values(lock.images).filter(({ digest }) => digest !== null);
+  const onImage = counted("provenance", published, world.onEvent);
+  const provenance = asked.provenance
+    ? await world.verifyProvenance(lock, registry, asked, world, onImage)
+    : null;
   return {
     schemaVersion: 1,
     ...verification,
@@ -81,18 +92,19 @@ async function verifyIn(asked: VerifyOptions, world: World & Judging): Promise<V
   };
 }
 
-/** The fleet's matrix; null where none is there, as on a machine that has the lock alone, or the file is another fleet's. */
-async function matrixOf(lock: Lock, file: string, world: World): Promise<Matrix | null> {
+/** The fleet's plan; null where no matrix is there, as on a machine that has the lock alone, or the matrix is another fleet's. */
+async function planOf(lock: Lock, lockFile: string, world: World): Promise<Plan | null> {
+  const matrix = matrixFileOf(lockFile);
+  if (!existsSync(matrix)) return null;
   try {
-    const text = await readTextFile(file, inputLimits.matrix, { missingCode: "MATRIX_NOT_FOUND" });
-    const matrix = parseMatrix(text, file);
-    return matrix.name === lock.name ? matrix : null;
+    const { fleet, only } = await fleetAt({ matrix }, world);
+    if (fleet.matrix.name !== lock.name) return null;
+    return await planFleet(fleet, { lock, only, published: true, asBuilt: true });
   } catch (error) {
     if (!(error instanceof ImgmatchError)) throw error;
-    if (error.code !== "MATRIX_NOT_FOUND")
-      note(world, [
-        `${file} has mistakes, which imgmatch plan names: images of cells that the matrix has no more count as cells`,
-      ]);
+    note(world, [
+      `${matrix} has mistakes, which imgmatch plan names: images of cells that the matrix has no more count as cells`,
+    ]);
     return null;
   }
 }

@@ -15,8 +15,6 @@ export interface Lock {
   readonly version: string;
   /** Registry and path without tag, for example `registry.example.com/team/cv-tf`. */
   readonly repository: string;
-  /** sha256 of the matrix that the last build used; of nothing where `adopt` wrote the lock. */
-  readonly matrixDigest: Digest;
   /** The criteria that resolve looks at first among images that fit. Absent where the matrix has none. */
   readonly prefer?: readonly string[];
   /** `least`: a plain pull may get an image that not every machine starts. Absent where the matrix does not say so. */
@@ -27,6 +25,12 @@ export interface Lock {
   readonly variants?: readonly string[];
   /** The last move of each channel, by name. */
   readonly channels?: Readonly<Record<string, LockedChannel>>;
+}
+
+/** The lock that an index stands for. */
+export interface IndexLock extends Lock {
+  /** Of the index itself. */
+  readonly indexDigest: Digest;
 }
 
 /** The last move of a channel. */
@@ -119,7 +123,7 @@ export interface LockedAdoption {
 
 /** The origin in its provenance, as far as the entry does not have it elsewhere. */
 export interface LockedAttestation {
-  /** Of the matrix that it was built by: the lock's own is that of the last build. */
+  /** Of the matrix that it was built by. */
   readonly matrix: Digest;
   /** Commit of the sources; absent where there was none. */
   readonly revision?: string;

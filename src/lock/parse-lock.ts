@@ -39,6 +39,7 @@ import {
   rebuildWord,
   signatureForms,
 } from "./lock.ts";
+import { oneSide } from "./merge-locks.ts";
 import { mostNames, requirement } from "./parse-requirement.ts";
 import { type Measured, measuredRules } from "./requirement.ts";
 
@@ -157,7 +158,6 @@ const lock = shape<Lock>({
   name: someText,
   version: someText,
   repository,
-  matrixDigest: digest,
   prefer: ifPresent(list(anyText)),
   plainPull: ifPresent(oneOf("least")),
   images: record(image, registryLimits.indexEntries),
@@ -184,7 +184,7 @@ function parseText(text: string, file: string): unknown {
         ({
           code,
           message: `${path} stands twice, first at ${formatPlace({ file, ...first })}`,
-          fix: "keep one of the two, or take one side and join the other with imgmatch lock merge",
+          fix: oneSide,
           at: { file, ...again },
         }) as const,
     );
@@ -196,7 +196,7 @@ function parseText(text: string, file: string): unknown {
     throw new ImgmatchError({
       code,
       message: "the lock holds the conflict markers of a merge",
-      fix: "keep both sides' images, each once, and remove the markers",
+      fix: oneSide,
       at: { file, ...placeOfLine(text, conflict + 1) },
     });
   }

@@ -119,7 +119,7 @@ export async function heldBy(
 async function readFleet(
   flags: FleetChoice,
   world: World & QuestionPorts,
-): Promise<Pick<FetchedFleet, "lock" | "signed">> {
+): Promise<Pick<FleetQuestion, "lock" | "signed">> {
   const { reference, from = reference, lock } = flags;
   if (from === undefined) {
     refuseTrustWithoutRegistry(flags);

@@ -3,6 +3,7 @@
 /** Build arguments that describe a build without being part of its inputs. The engine fills them in. */
 export const describingArgs = {
   revision: "IMGMATCH_REVISION",
+  version: "IMGMATCH_VERSION",
   baseName: "IMGMATCH_BASE_NAME",
   baseDigest: "IMGMATCH_BASE_DIGEST",
 } as const;

@@ -109,7 +109,7 @@ function trustOf(
       signed.length > 0 ? findEvidence(registry, { reference, digest }) : [],
     vouch,
     judge: async (index, evidence, place) => {
-      const signers = await vouch(index.matrixDigest, evidence);
+      const signers = await vouch(index.indexDigest, evidence);
       for (const { expected } of signed)
         if (expected !== null) requireExpected(reference, { name: index.name, ...place }, expected);
       for (const folder of memories) await takeForward(folder, reference, index);

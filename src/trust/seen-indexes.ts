@@ -14,7 +14,7 @@ import { inputLimits } from "../io/limits.ts";
 import { requireOwn } from "../io/writable-by-others.ts";
 import { writeFileAtomic } from "../io/write-file.ts";
 import { fileNameOf } from "../lock/store/index-cache.ts";
-import type { Lock } from "../lock/lock.ts";
+import type { IndexLock } from "../lock/lock.ts";
 import { formatImageReference, type ImageReference } from "../oci/reference.ts";
 import { plainRegistry } from "../oci/registry/registry-endpoint.ts";
 
@@ -44,7 +44,11 @@ const seenCheck: Check<Seen> = object<Seen>({
  *
  * Each index has its own file, and removes only older ones: processes at the same time lose nothing that another has seen.
  */
-export async function takeForward(folder: string, reference: ImageReference, index: Lock): Promise<void> {
+export async function takeForward(
+  folder: string,
+  reference: ImageReference,
+  index: IndexLock,
+): Promise<void> {
   if (reference.tag === null || reference.digest !== null) return;
   const place = join(folder, "seen", fileNameOf(nameOf(reference)));
   requireSafe(folder, place);
@@ -59,7 +63,7 @@ export async function takeForward(folder: string, reference: ImageReference, ind
         fix: `find out who wrote this tag; to go back on purpose, remove ${file}`,
       });
   }
-  const own = join(place, `${index.matrixDigest.slice("sha256:".length, 39)}.json`);
+  const own = join(place, `${index.indexDigest.slice("sha256:".length, 39)}.json`);
   if (!before.some(({ file }) => file === own)) {
     try {
       makeFolders(place, 0o755);
@@ -78,7 +82,7 @@ function nameOf(reference: ImageReference): string {
   return formatImageReference({ ...reference, registry: plainRegistry(reference.registry) });
 }
 
-function seenOf(reference: ImageReference, { version, matrixDigest: digest, images }: Lock): Seen {
+function seenOf(reference: ImageReference, { version, indexDigest: digest, images }: IndexLock): Seen {
   const cells = Object.fromEntries(Object.entries(images).map(([cell, image]) => [cell, image.digest ?? ""]));
   return { schemaVersion: 1, reference: nameOf(reference), version, digest, cells };
 }

@@ -7,19 +7,14 @@ import { plannedFleet } from "../../src/cover/cover-fleet.ts";
 import { type CoverReport, coverReport } from "../../src/cover/cover-report.ts";
 import { expandMatrix } from "../../src/fleet/cells/expand.ts";
 import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
+import { suggestedMatrix } from "../../src/cover/suggested-matrix.ts";
 import { withCells } from "../../src/fleet/matrix/with-cells.ts";
 import { demo, matrix, text } from "./support/demo.ts";
 import { fixtureHosts } from "./support/machines.ts";
 
 const hosts = fixtureHosts();
 const written = ({ suggestion }: CoverReport, source = text, from = matrix) =>
-  withCells(
-    source,
-    from,
-    (suggestion?.cells ?? []).flatMap(({ every, classes }) =>
-      every.map((axes) => ({ axes, reason: classes.join(", ") })),
-    ),
-  );
+  suggestedMatrix(from.file, { matrix: from, text: source }, suggestion ?? expect.fail("no suggestion"));
 
 it("a matrix of two vendors keeps just the cells that are named", () => {
   const two = `name: app
@@ -41,6 +36,7 @@ axes:
     two,
     parseMatrix(two, "m"),
     wanted.map((axes) => ({ axes, reason: "hosts" })),
+    () => false,
   );
   const left = expandMatrix(parseMatrix(edited, "m")).filter(({ skipped }) => skipped === null);
   expect(left.map(({ cell }) => cell.axes)).toEqual(wanted);
@@ -122,12 +118,22 @@ it("keeps free axes whole", () => {
   const vision = readFileSync(file, "utf8");
   const parsed = parseMatrix(vision, file);
   const report = coverReport(plannedFleet(parsed), hosts, { suggest: { matrix: parsed } });
-  const plan = plannedFleet(parseMatrix(written(report, vision, parsed), file));
+  const text = written(report, vision, parsed);
+  const plan = plannedFleet(parseMatrix(text, file));
   const cells = report.suggestion?.cells ?? [];
   // Its exclude says that GPU nodes have left Python 3.11.
   const expected = cells.flatMap(({ axes }) =>
     (axes.cuda === "none" ? ["3.11", "3.12"] : ["3.12"]).map((python) => ({ ...axes, python })),
   );
+  // What the team excludes stays, with its reason, and stands before the rules of the suggestion.
+  const [rules = ""] = text.split("# The cells that are left").slice(0, 1);
+  for (const reason of vision.match(/reason: .*?(?= *[}\n])/g) ?? expect.fail("no exclude"))
+    expect(rules).toContain(reason);
+  expect(rules.match(/no host needs it/g)?.length).toBeLessThanOrEqual(12);
+  const bounded = (most: number) =>
+    coverReport(plannedFleet(parsed), hosts, { suggest: { matrix: parsed, most } }).suggestion?.cells ?? [];
+  expect(bounded(5).reduce((sum, { every }) => sum + every.length, 0)).toBeLessThanOrEqual(5);
+  expect(() => bounded(1)).toThrow("a cell makes 2 images");
   const order = (all: readonly object[]) =>
     all.map((each) => JSON.stringify(Object.entries(each).sort())).sort();
   expect(order(Object.values(plan.lock.images).map(({ axes }) => axes))).toEqual(order(expected));

@@ -22,7 +22,7 @@ test("the input digests of the sample lock follow from the form that docs/lock.m
   for (const { cell } of built) {
     const { inputDigest, bases } = lock.images[cell.id];
     const form = [
-      "imgmatch-inputs/1",
+      "imgmatch-inputs/2",
       `sha256:${sha256(fleet.dockerfileOf(cell).text)}`,
       `sha256:${sha256(JSON.stringify(context))}`,
       [],

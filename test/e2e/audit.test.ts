@@ -90,7 +90,7 @@ describe("A build opens what it has built", needs(reason), () => {
     });
     project.write(
       "templates/app.Dockerfile.hbs",
-      "FROM {{base}}\nCOPY {{app}}/ /app/\nENV MARCH={{march.name}}{{#if gpu}} CODE={{#each gpu.targets}}{{this}},{{/each}} CUDA={{cuda.toolkit}}-{{cuda.driver.mode}}{{/if}}\n",
+      "FROM {{base}}\nCOPY {{app}}/ /app/\nENV BUILT={{version}} MARCH={{march.name}}{{#if gpu}} CODE={{#each gpu.targets}}{{this}},{{/each}} CUDA={{cuda.toolkit}}-{{cuda.driver.mode}}{{/if}}\n",
     );
   });
   afterAll(() => {

@@ -30,7 +30,7 @@ describe("Names over several cells", needs(stack.available ? null : stack.reason
     project = createProject({ registry: `${stack.registry}/channels`, name: "app", env, inProcess: true });
     project.write(
       "templates/app.Dockerfile.hbs",
-      "FROM {{base}}\nCOPY content /content\nENV CUDA={{#if cuda}}{{cuda.toolkit}}{{else}}none{{/if}} FLAVOR={{flavor}} MARCH={{march.name}}\n",
+      "FROM {{base}}\nCOPY content /content\nENV CUDA={{#if cuda}}{{cuda.toolkit}}{{else}}none{{/if}} FLAVOR={{flavor}} BUILT={{version}} MARCH={{march.name}}\n",
     );
     write("cuda=12.*,flavor=server");
     await project.publish();

@@ -110,7 +110,7 @@ describe("Kill and interrupt", needs(reason), () => {
       `import { updateLock } from ${JSON.stringify(await bundled("src/lock/store/update-lock.ts", "update-lock.mjs"))};
 const image = { axes: {}, platform: "linux/amd64", tag: "t", inputDigest: "${digest}", digest: "${digest}", builder: "b",
   bases: [], created: null, size: null, requires: { cpu: { march: "x86-64", features: [] }, cuda: null } };
-const head = { schemaVersion: 2, name: "n", version: "1", repository: "r.example.com/n", matrixDigest: "${digest}" };
+const head = { schemaVersion: 2, name: "n", version: "1", repository: "r.example.com/n" };
 for (let n = 0; ; n++) {
   const lock = await updateLock(process.argv[2], (lock) => {
     const images = lock?.images ?? {};

@@ -13,6 +13,7 @@ CMD ["app"]
 
 # Added by imgmatch: what this image is and what it needs from a host.
 ARG IMGMATCH_REVISION=
+ARG IMGMATCH_VERSION=
 ARG IMGMATCH_BASE_NAME="nvidia/cuda:12.8.1-base-ubuntu22.04"
 ARG IMGMATCH_BASE_DIGEST=
 LABEL com.example.team="vision & \"more\" \$HOME"
@@ -23,8 +24,8 @@ LABEL dev.imgmatch.cell="12.8.1_12.0_znver4_1.12.0"
 LABEL dev.imgmatch.requires="{\"cpu\":{\"march\":\"znver4\",\"features\":[\"3dnowprefetch\",\"abm\",\"adx\",\"aes\",\"avx\",\"avx2\",\"avx512_bf16\",\"avx512_bitalg\",\"avx512_vbmi2\",\"avx512_vnni\",\"avx512_vpopcntdq\",\"avx512bw\",\"avx512cd\",\"avx512dq\",\"avx512f\",\"avx512ifma\",\"avx512vbmi\",\"avx512vl\",\"bmi1\",\"bmi2\",\"clflushopt\",\"clwb\",\"cmov\",\"cx16\",\"cx8\",\"f16c\",\"fma\",\"fpu\",\"fxsr\",\"gfni\",\"lahf_lm\",\"lm\",\"mmx\",\"movbe\",\"pclmulqdq\",\"pni\",\"popcnt\",\"rdpid\",\"rdrand\",\"rdseed\",\"sha_ni\",\"sse\",\"sse2\",\"sse4_1\",\"sse4_2\",\"sse4a\",\"ssse3\",\"syscall\",\"vaes\",\"vpclmulqdq\",\"xsave\",\"xsavec\",\"xsaveopt\"]},\"cuda\":{\"toolkit\":\"12.8.1\",\"code\":[\"sm_120\"],\"driver\":{\"mode\":\"host\",\"minimum\":\"525.60.13\"},\"require\":\"cuda>=12.8 brand=tesla,driver>=535,driver<536\"}}"
 LABEL org.opencontainers.image.source="https://example.com/cv-tf"
 LABEL org.opencontainers.image.title="cv-tf"
-LABEL org.opencontainers.image.version="1.12.0"
 LABEL org.opencontainers.image.revision="${IMGMATCH_REVISION}"
+LABEL org.opencontainers.image.version="${IMGMATCH_VERSION}"
 LABEL org.opencontainers.image.base.name="${IMGMATCH_BASE_NAME}"
 LABEL org.opencontainers.image.base.digest="${IMGMATCH_BASE_DIGEST}"
 ENV NVIDIA_VISIBLE_DEVICES="all"

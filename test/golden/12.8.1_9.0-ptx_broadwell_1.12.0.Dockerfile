@@ -13,6 +13,7 @@ CMD ["app"]
 
 # Added by imgmatch: what this image is and what it needs from a host.
 ARG IMGMATCH_REVISION=
+ARG IMGMATCH_VERSION=
 ARG IMGMATCH_BASE_NAME="nvidia/cuda:12.8.1-base-ubuntu22.04"
 ARG IMGMATCH_BASE_DIGEST=
 LABEL com.example.team="vision & \"more\" \$HOME"
@@ -23,8 +24,8 @@ LABEL dev.imgmatch.cell="12.8.1_9.0-ptx_broadwell_1.12.0"
 LABEL dev.imgmatch.requires="{\"cpu\":{\"march\":\"broadwell\",\"features\":[\"3dnowprefetch\",\"abm\",\"adx\",\"avx\",\"avx2\",\"bmi1\",\"bmi2\",\"cmov\",\"cx16\",\"cx8\",\"f16c\",\"fma\",\"fpu\",\"fxsr\",\"lahf_lm\",\"lm\",\"mmx\",\"movbe\",\"pclmulqdq\",\"pni\",\"popcnt\",\"rdrand\",\"rdseed\",\"sse\",\"sse2\",\"sse4_1\",\"sse4_2\",\"ssse3\",\"syscall\",\"xsave\",\"xsaveopt\"]},\"cuda\":{\"toolkit\":\"12.8.1\",\"code\":[\"sm_90\",\"compute_90\"],\"driver\":{\"mode\":\"host\",\"minimum\":\"525.60.13\"},\"require\":\"cuda>=12.8 brand=tesla,driver>=535,driver<536\"}}"
 LABEL org.opencontainers.image.source="https://example.com/cv-tf"
 LABEL org.opencontainers.image.title="cv-tf"
-LABEL org.opencontainers.image.version="1.12.0"
 LABEL org.opencontainers.image.revision="${IMGMATCH_REVISION}"
+LABEL org.opencontainers.image.version="${IMGMATCH_VERSION}"
 LABEL org.opencontainers.image.base.name="${IMGMATCH_BASE_NAME}"
 LABEL org.opencontainers.image.base.digest="${IMGMATCH_BASE_DIGEST}"
 ENV NVIDIA_VISIBLE_DEVICES="all"

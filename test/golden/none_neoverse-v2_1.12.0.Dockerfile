@@ -13,6 +13,7 @@ CMD ["app"]
 
 # Added by imgmatch: what this image is and what it needs from a host.
 ARG IMGMATCH_REVISION=
+ARG IMGMATCH_VERSION=
 ARG IMGMATCH_BASE_NAME="debian:bookworm-slim"
 ARG IMGMATCH_BASE_DIGEST=
 LABEL com.example.team="vision & \"more\" \$HOME"
@@ -21,8 +22,8 @@ LABEL dev.imgmatch.cell="none_neoverse-v2_1.12.0"
 LABEL dev.imgmatch.requires="{\"cpu\":{\"march\":\"neoverse-v2\",\"features\":[\"asimd\",\"asimddp\",\"asimdfhm\",\"asimdhp\",\"asimdrdm\",\"atomics\",\"bf16\",\"crc32\",\"dcpodp\",\"dcpop\",\"dit\",\"fcma\",\"flagm\",\"flagm2\",\"fp\",\"fphp\",\"frint\",\"i8mm\",\"ilrcpc\",\"jscvt\",\"lrcpc\",\"paca\",\"pacg\",\"rng\",\"sb\",\"sve\",\"sve2\",\"svebitperm\",\"uscat\"]},\"cuda\":null}"
 LABEL org.opencontainers.image.source="https://example.com/cv-tf"
 LABEL org.opencontainers.image.title="cv-tf"
-LABEL org.opencontainers.image.version="1.12.0"
 LABEL org.opencontainers.image.revision="${IMGMATCH_REVISION}"
+LABEL org.opencontainers.image.version="${IMGMATCH_VERSION}"
 LABEL org.opencontainers.image.base.name="${IMGMATCH_BASE_NAME}"
 LABEL org.opencontainers.image.base.digest="${IMGMATCH_BASE_DIGEST}"
 ENV NVIDIA_VISIBLE_DEVICES="void"

@@ -72,17 +72,16 @@ describe("locks of shards", () => {
       expect(found[0]).toContain(part);
   });
 
-  test("of different repositories, fleets or matrices are refused", () => {
+  test("of different repositories, fleets or versions are refused", () => {
     const one = lockOf({ a: built("1") });
     expect(problems({ one, two: { ...one, repository: "example.com/x" } })[0]).toMatch(/repository is/);
-    expect(problems({ one, two: { ...one, matrixDigest: digest("9") } })[0]).toMatch(/matrixDigest is/);
     expect(problems({ one, two: { ...one, version: "2" } })[0]).toMatch(/version is/);
   });
 
-  test("which built nothing may be of the matrix of before", () => {
-    const built_ = { ...lockOf({ ...before.images, c: built("3") }), matrixDigest: digest("9") };
+  test("which built nothing may be of the version before", () => {
+    const built_ = { ...lockOf({ ...before.images, c: built("3") }), version: "2" };
     const merged = merge({ idle: before, built: built_ }, before);
-    expect(merged.matrixDigest).toBe(digest("9"));
+    expect(merged.version).toBe("2");
     expect(Object.keys(merged.images)).toHaveLength(3);
   });
 

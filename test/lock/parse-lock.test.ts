@@ -1,16 +1,10 @@
-import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { formatProblem, ImgmatchError } from "../../src/errors.ts";
 import { formatLock } from "../../src/lock/format-lock.ts";
-import type { Lock } from "../../src/lock/lock.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
 import { parseRequirement } from "../../src/lock/parse-requirement.ts";
-import { makeFolder } from "../support/folders.ts";
-import { needs } from "../support/needs.ts";
-import { whyNoVersion } from "../support/programs.ts";
 
 const text = readFileSync("test/fixtures/locks/v2.json", "utf8");
 
@@ -66,10 +60,10 @@ describe("a lock that is no JSON", () => {
     );
     expect(report(merged)).toBe(
       [
-        "lock.json:59:1: LOCK_SYNTAX: the lock holds the conflict markers of a merge",
+        "lock.json:58:1: LOCK_SYNTAX: the lock holds the conflict markers of a merge",
         "  <<<<<<< HEAD",
         "  ^",
-        "  fix: keep both sides' images, each once, and remove the markers",
+        "  fix: take one side whole, as git checkout --ours images/imgmatch.lock.json does, and run imgmatch build --push: what is published is adopted",
       ].join("\n"),
     );
   });
@@ -85,7 +79,7 @@ describe("a lock that is no JSON", () => {
     [
       "a comma too few",
       text.replace('"schemaVersion": 2,', '"schemaVersion": 2'),
-      /^lock\.json:62:3: LOCK_SYNTAX: /,
+      /^lock\.json:61:3: LOCK_SYNTAX: /,
     ],
     ["YAML", "schemaVersion: 2\n", /^lock\.json:1:1: LOCK_SYNTAX: /],
   ])("%s", (_, given, expected) => expect(report(given)).toMatch(expected));
@@ -106,33 +100,14 @@ describe("a lock in which a key stands twice", () => {
         `lock.json:${lineOf(entry, true)}:5: LOCK_SYNTAX: images["none_x86-64-v2"] stands twice, first at lock.json:${lineOf(entry)}:5`,
         `  ${entry}`,
         "      ^",
-        "  fix: keep one of the two, or take one side and join the other with imgmatch lock merge",
+        "  fix: take one side whole, as git checkout --ours images/imgmatch.lock.json does, and run imgmatch build --push: what is published is adopted",
         `lock.json:${lineOf('  "name": "cv-tf",', true)}:3: LOCK_SYNTAX: name stands twice, first at lock.json:${lineOf('  "name": "cv-tf",')}:3`,
         '    "name": "cv-tf",',
         "    ^",
-        "  fix: keep one of the two, or take one side and join the other with imgmatch lock merge",
+        "  fix: take one side whole, as git checkout --ours images/imgmatch.lock.json does, and run imgmatch build --push: what is published is adopted",
       ].join("\n"),
     );
   });
-
-  test(
-    "as git's merge of two branches' locks writes it, without a conflict",
-    needs(whyNoVersion("git")),
-    () => {
-      const { images, ...rest } = parseLock(text, "v2.json");
-      const [one = {}, two = {}] = Object.values(images);
-      const lockOf = (cells: object) => formatLock({ ...rest, images: cells } as Lock);
-      const folder = makeFolder({
-        ours: lockOf({ a: one, b: one, d: two, e: two, f: one }),
-        base: lockOf({ a: one, b: one, f: one }),
-        theirs: lockOf({ b: one, c: two, e: one, f: one }),
-      });
-      execFileSync("git", ["merge-file", "ours", "base", "theirs"], { cwd: folder });
-      expect(report(readFileSync(join(folder, "ours"), "utf8"))).toMatch(
-        /^lock\.json:\d+:5: LOCK_SYNTAX: images\.e stands twice, first at lock\.json:\d+:5$/m,
-      );
-    },
-  );
 });
 
 describe("a lock that is no lock", () => {
@@ -175,11 +150,6 @@ describe("a lock that is no lock", () => {
       "repository on a port that is none",
       (lock) => Object.assign(lock, { repository: "a.example:99999/b" }),
       'repository: expected a repository, found text "a.example:99999/b"',
-    ],
-    [
-      "matrixDigest",
-      (lock) => Object.assign(lock, { matrixDigest: "sha256:1" }),
-      'matrixDigest: expected a digest, found text "sha256:1"',
     ],
     ["images", (lock) => Object.assign(lock, { images: [] }), "images: expected an object, found a list"],
     [

@@ -18,7 +18,7 @@ export async function lockPlan(folder: string, ...flags: readonly string[]): Pro
     const args = ["plan", "--json", "--matrix", join(folder, "matrix.yaml"), ...flags, ...more];
     return JSON.parse((await runInProcess(args, { env: { HOME: folder }, cwd: folder })).out);
   };
-  const { name, version, repository, matrixDigest, cells } = await plan();
+  const { name, version, repository, cells } = await plan();
   const images: Record<string, unknown> = {};
   for (const { cell, axes, platform, tag, inputDigest, requires, bases } of cells) {
     const { inputs } = (await plan("--explain", cell)) as { inputs: Input[] };
@@ -42,6 +42,6 @@ export async function lockPlan(folder: string, ...flags: readonly string[]): Pro
       created: "2026-01-01T00:00:00Z",
     };
   }
-  const head = { schemaVersion: 2, name, version, repository, matrixDigest };
+  const head = { schemaVersion: 2, name, version, repository };
   writeIn(folder, "images/imgmatch.lock.json", JSON.stringify({ ...head, images }));
 }

@@ -14,7 +14,7 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../src/errors.ts";
-import type { Lock } from "../../src/lock/lock.ts";
+import type { IndexLock } from "../../src/lock/lock.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseImageReference, withDigest } from "../../src/oci/reference.ts";
 import { publishIndex } from "../../src/fleet/publish/publish-index.ts";
@@ -392,12 +392,12 @@ repositories: {"*/*": {signers: [{key: env://KEY}], downgrade: refuse}}`);
   });
 
   it("takes nothing away that another process has seen meanwhile", async () => {
-    const locks: Lock[] = [];
+    const locks: IndexLock[] = [];
     for (const version of ["1.0", "2.0", "3.0"]) {
       await publishSigned(version, ["a"]);
       locks.push((await fetchFleet(app(version), options({ cache: null }))).lock);
     }
-    const [one, two, three] = locks as [Lock, Lock, Lock];
+    const [one, two, three] = locks as [IndexLock, IndexLock, IndexLock];
     const elsewhere = makeFolder({});
     await takeForward(cache, app("stable"), one);
     await takeForward(elsewhere, app("stable"), three);

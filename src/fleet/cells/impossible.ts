@@ -72,7 +72,7 @@ const whyNoCode: ByCode<string | null, [platform: string]> = {
 
 /** The targets that the toolkit may or may not compile for. */
 const unknownOf: ByCode<readonly string[]> = {
-  nvidia: () => [],
+  nvidia: ({ toolkit: { stage }, targets }) => (stage === "unlisted" ? targets.map(formatGpuTarget) : []),
   amd: ({ toolkit: { release }, targets }) =>
     targets.filter((target) => rocmCompiles(release, target).compiles === null),
 };

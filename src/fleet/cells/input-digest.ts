@@ -9,7 +9,7 @@ import { digestOf } from "../../oci/digest-of.ts";
 import { compareFirst, sortedEntries } from "../../io/collections.ts";
 
 /** Raised when the canonical form below changes. */
-const inputFormat = "imgmatch-inputs/1";
+const inputFormat = "imgmatch-inputs/2";
 
 /** `context` covers every path with its mode, content or link target. `builder` is the Dockerfile frontend. */
 export interface BuildInputs extends LockedInputs {

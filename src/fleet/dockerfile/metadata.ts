@@ -45,7 +45,6 @@ const sharedParts = oncePer((matrix: Matrix) =>
     const labels: Readonly<Record<string, string | ((cell: Cell) => string)>> = {
       ...matrix.labels,
       "org.opencontainers.image.title": matrix.name,
-      "org.opencontainers.image.version": matrix.version,
       ...(matrix.source === null ? {} : { "org.opencontainers.image.source": matrix.source }),
       [cellLabel]: ({ id }) => id,
       [axesLabel]: ({ axes }) => JSON.stringify(axes),
@@ -55,6 +54,7 @@ const sharedParts = oncePer((matrix: Matrix) =>
     return [
       "# Added by imgmatch: what this image is and what it needs from a host.\n",
       `ARG ${describingArgs.revision}=\n`,
+      `ARG ${describingArgs.version}=\n`,
       (_: Cell, base: string) => `ARG ${describingArgs.baseName}=${quote(base)}\n`,
       `ARG ${describingArgs.baseDigest}=\n`,
       ...sortedEntries(labels).map(([key, value]) =>
@@ -63,6 +63,8 @@ const sharedParts = oncePer((matrix: Matrix) =>
           : (cell: Cell) => `LABEL ${key}=${quote(value(cell))}\n`,
       ),
       `LABEL org.opencontainers.image.revision="\${${describingArgs.revision}}"\n`,
+      // The version that the image is built under. A later version may take the image over.
+      `LABEL org.opencontainers.image.version="\${${describingArgs.version}}"\n`,
       `LABEL org.opencontainers.image.base.name="\${${describingArgs.baseName}}"\n`,
       `LABEL org.opencontainers.image.base.digest="\${${describingArgs.baseDigest}}"\n`,
       ...Object.entries<string>(environment).map(([key, value]) => `ENV ${key}=${quote(value)}\n`),

@@ -142,7 +142,6 @@ export function lockOf(matrix: Matrix, images: Lock["images"]): Lock {
     name: matrix.name,
     version: matrix.version,
     repository: matrix.repository,
-    matrixDigest: matrix.digest,
     ...(matrix.prefer.length === 0 ? {} : { prefer: matrix.prefer }),
     ...(matrix.plainPull && { plainPull: matrix.plainPull }),
     images,

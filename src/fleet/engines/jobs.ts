@@ -24,6 +24,8 @@ export interface BuildJob {
   /** The reference to push to, with tag; null to leave it in the engine. */
   readonly reference: ImageReference | null;
   readonly inputDigest: Digest;
+  /** The image of equal inputs that an index names. */
+  readonly takesOver?: Digest;
 }
 
 export interface ContextFolder {
@@ -127,6 +129,7 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
   return {
     cell: cell.id,
     inputDigest,
+    ...(planned.takesOver && { takesOver: planned.takesOver }),
     reference: push ? withTag(parseImageReference(repository), tag) : null,
     request: {
       cell: cell.id,
@@ -146,6 +149,7 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
         ...options.passedArgs,
         ...file.args,
         [describingArgs.revision]: options.revision,
+        [describingArgs.version]: matrix.version,
         [describingArgs.baseName]: run?.used ?? runBase,
         // An engine's id of an image is no digest that a registry knows.
         [describingArgs.baseDigest]: run === undefined || isLocal(run) ? "" : (run.digest ?? ""),

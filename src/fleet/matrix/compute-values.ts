@@ -100,6 +100,8 @@ function unreadable(text: string, at: Place): Problem {
     const fix = 'write the targets that the images are compiled for, such as "8.0" and "9.0+ptx"';
     return valueProblem("the GPU targets are not known yet", fix, at);
   }
-  const fix = 'write it as "8.0", "9.0a", "10.0f" or "9.0+ptx", in quotes; of AMD as gfx942';
+  const isName = /[a-z]/i.test(text) && !/^(?:sm|compute|gfx|\d)/i.test(text);
+  const ofName = isName ? `; imgmatch hardware gpu ${JSON.stringify(text)} tells that of a GPU` : "";
+  const fix = `write it as "8.0", "9.0a", "10.0f" or "9.0+ptx", in quotes; of AMD as gfx942${ofName}`;
   return valueProblem(`${JSON.stringify(text)} is not a compute capability`, fix, at);
 }

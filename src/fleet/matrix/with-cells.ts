@@ -1,8 +1,9 @@
-/** Writes a matrix of just the wanted cells: its text with another `exclude` and `include`. */
+/** Writes a matrix of just the wanted cells: its text with more of `exclude`, and another `include`. */
 
-import { LineCounter } from "yaml";
+import { isSeq, LineCounter, parseDocument } from "yaml";
 import { printable } from "../../printable.ts";
 import type { Matrix } from "./matrix.ts";
+import { groupBy } from "../../io/collections.ts";
 import { none, vendorOf } from "./values.ts";
 import { parseYamlDocument } from "../../io/yaml/yaml-document.ts";
 
@@ -18,13 +19,22 @@ export interface CellToHave {
  * new value.
  *
  * @param text the text of `matrix`
+ * @param isExcluded tells a cell that the `exclude` of the matrix, which stays, takes away
  */
-export function withCells(text: string, matrix: Matrix, cells: readonly CellToHave[]): string {
+export function withCells(
+  text: string,
+  matrix: Matrix,
+  cells: readonly CellToHave[],
+  isExcluded: (axes: CellToHave["axes"]) => boolean,
+): string {
   const document = parseYamlDocument(text, new LineCounter(), () => ({ file: matrix.file }));
-  document.delete("exclude");
   document.delete("include");
-  const wanted = cells.filter(({ axes }) => !isOfProduct(axes, matrix));
-  const excluded = [...unwanted(matrix, cells), ...unwantedFree(matrix, cells)];
+  const wanted = cells.filter(({ axes }) => !isOfProduct(axes, matrix) || isExcluded(axes));
+  const excluded = [...unwanted(matrix, cells), ...unwantedFree(matrix, cells, isExcluded)].map(
+    (rule) => `{ ${rule}, reason: "no host needs it" }`,
+  );
+  const own = document.get("exclude");
+  if (isSeq(own)) for (const rule of excluded) own.add(parseDocument(rule).contents);
   return [
     document.toString({ lineWidth: 0 }).trimEnd(),
     "",
@@ -32,9 +42,7 @@ export function withCells(text: string, matrix: Matrix, cells: readonly CellToHa
     ...cells
       .filter((each) => !wanted.includes(each))
       .map(({ axes, reason }) => `#   ${printable(Object.values(axes).join(" "))}: ${printable(reason)}`),
-    ...(excluded.length === 0
-      ? []
-      : ["exclude:", ...excluded.map((rule) => `  - { ${rule}, reason: "no host needs it" }`)]),
+    ...(excluded.length === 0 || isSeq(own) ? [] : ["exclude:", ...excluded.map((rule) => `  - ${rule}`)]),
     ...(wanted.length === 0 ? [] : ["", "include:"]),
     ...wanted.flatMap(({ axes, reason }) => [
       `  # ${printable(reason)}`,
@@ -78,8 +86,14 @@ function unwanted({ axes }: Matrix, cells: readonly CellToHave[]): readonly stri
   });
 }
 
+type Rule = Readonly<Record<string, readonly string[]>>;
+
 /** The `exclude` rules for combinations of free values, on the hardware of the wanted cells. */
-function unwantedFree(matrix: Matrix, cells: readonly CellToHave[]): readonly string[] {
+function unwantedFree(
+  matrix: Matrix,
+  cells: readonly CellToHave[],
+  isExcluded: (axes: CellToHave["axes"]) => boolean,
+): readonly string[] {
   const key = (axes: CellToHave["axes"]) => JSON.stringify(matrix.axes.map(({ name }) => axes[name] ?? none));
   const left = new Set(cells.map(({ axes }) => key(axes)));
   const every = cells
@@ -93,8 +107,37 @@ function unwantedFree(matrix: Matrix, cells: readonly CellToHave[]): readonly st
         [axes],
       ),
     );
-  const rules = every.filter((axes) => !left.has(key(axes))).map((axes) => valuesOf(axes, matrix));
-  return [...new Set(rules)];
+  const out = new Map(every.map((axes) => [key(axes), axes]));
+  const rules = [...out].flatMap(([id, axes]) => (left.has(id) || isExcluded(axes) ? [] : [ruleFor(axes)]));
+  const joined = matrix.axes.reduce<readonly Rule[]>((all, { name }) => joinedOn(name, all), rules);
+  return joined.map((rule) =>
+    ruleOf(
+      Object.fromEntries(
+        Object.entries(rule).map(([axis, labels]) => [
+          axis,
+          labels.length === 1 ? (labels[0] ?? "") : labels,
+        ]),
+      ),
+    ),
+  );
+
+  function ruleFor(axes: CellToHave["axes"]): Rule {
+    const named = matrix.axes.flatMap(({ name, kind }) => {
+      const label = axes[name];
+      return label === undefined || (kind === "compute" && label === none) ? [] : [[name, [label]] as const];
+    });
+    return Object.fromEntries(named);
+  }
+}
+
+/** Rules that differ in this axis alone are one rule with a list. */
+function joinedOn(axis: string, rules: readonly Rule[]): readonly Rule[] {
+  const alike = groupBy(rules, ({ [axis]: _, ...rest }) => JSON.stringify([axis in rest, rest]));
+  return [...alike.values()].flatMap((group) => {
+    const labels = group.flatMap((rule) => rule[axis] ?? []);
+    const [first] = group;
+    return first === undefined ? [] : labels.length === 0 ? group : [{ ...first, [axis]: labels }];
+  });
 }
 
 function ruleOf(match: Readonly<Record<string, string | readonly string[]>>): string {

@@ -28,7 +28,7 @@ import { lockPath } from "../../lock/lock.ts";
 import type { CellSettings } from "../cells/cell-settings.ts";
 import { oncePer } from "../cells/once-per.ts";
 import { type ContextListing, listContext } from "../context/context.ts";
-import { remember, sortedEntries } from "../../io/collections.ts";
+import { once, remember, sortedEntries } from "../../io/collections.ts";
 import { generatedStart, isGenerated } from "../dockerfile/render-cell.ts";
 
 /** A checked matrix with its cells and their files. */
@@ -38,6 +38,8 @@ export interface Fleet extends FleetSources {
   readonly parents: ReadonlyMap<string, ParentCell<Fleet>>;
   /** Renders and checks a cell's Dockerfile once and remembers it. */
   dockerfileOf(cell: Cell): CellDockerfile;
+  /** Whether the cell's Dockerfile, arguments, bases or target change with the version: they are rendered again with the version blank. */
+  namesVersion(cell: Cell): boolean;
 }
 
 export interface FleetToOpen {
@@ -80,8 +82,10 @@ export async function openFleet(
   const { matrix, passed } = withArguments({ ...parsed, ...moved }, given);
   parseImageReference(matrix.repository);
   const fleets = await openParents(matrix, matrixFile, what, opening);
-  const settled = renderCellSettings(matrix, expandMatrix(matrix), parsed.repository);
-  const { cells, parents } = standOnParents(matrix, settled, fleets);
+  const expanded = expandMatrix(matrix);
+  const settle = (as: Matrix) =>
+    standOnParents(as, renderCellSettings(as, expanded, parsed.repository), fleets);
+  const { cells, parents } = settle(matrix);
   const buildable = buildableCells(cells);
   const { templates, files } = await readTemplates(root, matrix, buildable, {
     text: what.templateText,
@@ -89,7 +93,21 @@ export async function openFleet(
   });
   const folderOf = await listContextFolders(matrixFile, buildable, files);
   const dockerfileOf = compileDockerfiles(matrix, templates, folderOf);
-  return { root, matrix, cells, parents, folderOf, passedArgs: passed, dockerfileOf };
+  const withoutVersion = once(() => {
+    const blank = { ...matrix, version: "" };
+    const renderBlank = compileDockerfiles(blank, templates, folderOf);
+    const blanks = new Map(settle(blank).cells.map(({ cell }) => [cell.id, cell]));
+    return (cell: Cell) => inputsIn(blanks.get(cell.id) ?? cell, renderBlank);
+  });
+  // What cannot be rendered without the version names the version.
+  const namesVersion = (cell: Cell) =>
+    attempt(() => withoutVersion()(cell) !== inputsIn(cell, dockerfileOf), true);
+  return { root, matrix, cells, parents, folderOf, passedArgs: passed, dockerfileOf, namesVersion };
+}
+
+function inputsIn(cell: Cell, dockerfileOf: Fleet["dockerfileOf"]): string {
+  const { bare, args, bases } = dockerfileOf(cell);
+  return JSON.stringify([bare, args, bases, cell.settings.target?.value]);
 }
 
 interface Opening {

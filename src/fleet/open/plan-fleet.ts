@@ -56,7 +56,7 @@ export async function planFleet(fleet: Fleet, options: FleetPlanOptions): Promis
     }
   };
   await Promise.all([...alike.values()].map(async (group) => group[0] && addSources(group, group[0])));
-  return planCells(fleet.matrix, fleet.cells, sources, options);
+  return planCells(fleet.matrix, fleet.cells, sources, { namesVersion: fleet.namesVersion, ...options });
 }
 
 /** Plans the fleets whose images are bases of this one, by cell. A base without a pin in a parent's lock means that the parent is not built. */
@@ -76,8 +76,8 @@ async function planParents(
 
 /**
  * The rebuild word of each cell. The word of `--no-cache` comes first. Else a cell keeps the word of its lock entry, so that the next build
- * does not go back. A cell without an entry takes the greatest word of all entries, so that its steps are as new as any cell's. Null if there
- * is none. Throws `USAGE` for an invalid word.
+ * does not go back. A cell without an entry takes the word that most entries have, the greatest of several: the word of a fix of some cells
+ * is theirs alone. Null if most have none. Throws `USAGE` for an invalid word.
  */
 function rebuildsOf(lock: LockPins | null, word: string | undefined): (cell: Cell) => string | null {
   if (word !== undefined && !rebuildWord.test(word)) {
@@ -87,11 +87,13 @@ function rebuildsOf(lock: LockPins | null, word: string | undefined): (cell: Cel
     );
   }
   const images = lock?.images ?? {};
-  const words = Object.values(images).flatMap(({ inputs }) => inputs?.rebuild ?? []);
-  const last = words.sort(compareText).at(-1) ?? null;
+  const alike = groupBy(Object.values(images), ({ inputs }) => inputs?.rebuild ?? null);
+  const [[usual = null] = []] = [...alike].sort(
+    ([one, of], [other, others]) => others.length - of.length || compareText(other ?? "", one ?? ""),
+  );
   return ({ id }) => {
     if (word !== undefined) return word;
-    return Object.hasOwn(images, id) ? (images[id]?.inputs?.rebuild ?? null) : last;
+    return Object.hasOwn(images, id) ? (images[id]?.inputs?.rebuild ?? null) : usual;
   };
 }
 

@@ -43,6 +43,8 @@ export interface PlanCellsOptions {
    * Ids of the images that the engine has. A cell that was built and not pushed, and is not in the list, is built again. Default: not asked.
    */
   readonly held?: ReadonlySet<string> | undefined;
+  /** For the reason of a build under another version than the lock's. */
+  readonly namesVersion?: (cell: Cell) => boolean;
 }
 
 /**
@@ -64,13 +66,20 @@ export function planCells(
 ): Plan {
   const { lock, only = [] } = options;
   const { tagOf } = compileTag(matrix);
+  const { version } = matrix;
   const cells = selectCells(expanded, only).map((entry) => {
     const { cell, skipped } = entry;
     const locked = lockedImageOf(entry, matrix, lock);
     if (skipped !== null) return planSkipped(cell, skipped, locked);
     const ownSources = sources.get(cell.id);
     if (ownSources === undefined) throw new InternalError(`the plan has no Dockerfile of ${cell.id}`);
-    return planCell(cell, ownSources, { locked, absent: whyAbsent(cell, matrix, lock), tagOf, options });
+    return planCell(cell, ownSources, {
+      locked,
+      absent: whyAbsent(cell, matrix, lock),
+      tagOf,
+      version,
+      options,
+    });
   });
   return { matrix, cells, retired: only.length > 0 ? [] : findRetired(matrix, expanded, options) };
 }
@@ -128,13 +137,15 @@ interface Planning {
   /** Why the lock has no image of it. */
   readonly absent: string;
   readonly tagOf: TagOf;
+  /** The matrix's. */
+  readonly version: string;
   readonly options: PlanCellsOptions;
 }
 
 function planCell(
   cell: Cell,
   sources: CellSources,
-  { locked, absent, tagOf, options }: Planning,
+  { locked, absent, tagOf, version, options }: Planning,
 ): PlannedCell {
   const { dockerfile, context, builtOn } = sources;
   const inputs = inputsOf(sources, cell);
@@ -151,7 +162,8 @@ function planCell(
   const same = locked !== null && locked.inputDigest === digest;
   const comparison =
     locked === null || same ? [] : compareInputs(locked, { ...inputs, bases, platform: cell.platform });
-  const reason = whyFollows(bases) ?? whyBuild(digest, { locked, absent }, comparison, options);
+  const reason =
+    whyFollows(bases) ?? whyBuild(digest, { cell, locked, absent, version }, comparison, options);
   const action = reason === null ? "keep" : "build";
   // An image that is kept keeps its tag.
   const tag = action === "keep" ? (locked?.tag ?? null) : tagOf(cell, digest);
@@ -200,18 +212,29 @@ function whyFollows(bases: readonly PlannedBase[]): string | null {
   return waiting.length === 0 ? null : `follows ${waiting.join(", ")}`;
 }
 
+function followsVersion({ input, changed }: InputComparison): boolean {
+  return changed === true && ["dockerfile", "args", "bases", "target"].includes(input);
+}
+
 function whyBuild(
   inputs: Digest | null,
-  { locked, absent }: Pick<Planning, "locked" | "absent">,
+  {
+    cell,
+    locked,
+    absent,
+    version,
+  }: Pick<Planning, "locked" | "absent" | "version"> & { readonly cell: Cell },
   comparison: readonly InputComparison[],
-  { published = false, held }: PlanCellsOptions,
+  { lock, published = false, held, namesVersion }: PlanCellsOptions,
 ): string | null {
   if (locked === null) return absent;
   if (inputs === null) return "the digest of a base image is unknown";
   if (locked.inputDigest !== inputs) {
     // Without the parts of its inputs, a lock has platform and bases alone: a list of changes would not be complete.
     const changes = locked.inputs === undefined ? "" : describeChanges(comparison);
-    return changes === "" ? "its inputs changed" : `its inputs changed: ${changes}`;
+    if (changes === "") return "its inputs changed";
+    const byVersion = lock?.version !== version && comparison.some(followsVersion) && namesVersion?.(cell);
+    return `its inputs changed: ${changes}${byVersion ? ", which names the version" : ""}`;
   }
   if (locked.digest !== null) return null;
   if (locked.created === null) return "not built yet";

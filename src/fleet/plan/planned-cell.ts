@@ -41,6 +41,8 @@ export interface PlannedCell {
   readonly bases: readonly PlannedBase[];
   /** The other inputs, as the lock records them; null for impossible and excluded cells. */
   readonly inputs: LockedInputs | null;
+  /** The image of equal inputs that an index names: it is taken over by its digest. */
+  readonly takesOver?: Digest;
   /** The lock's entry of this cell. */
   readonly locked: LockedImage | null;
   /** Each input beside the lock's; empty if the cell is not in the lock, or nothing changed. */

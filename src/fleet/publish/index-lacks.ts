@@ -5,10 +5,9 @@ import { count, firstOf } from "../../io/table.ts";
 import type { FleetIndex } from "../../lock/fleet-index.ts";
 import type { Lock } from "../../lock/lock.ts";
 import { formatImageReference, type ImageReference } from "../../oci/reference.ts";
-import { expandMatrix } from "../cells/expand.ts";
 import { variantGroups } from "../cells/groups.ts";
-import { compileName, versionTag } from "../cells/tag.ts";
-import type { Matrix } from "../matrix/matrix.ts";
+import { versionTag } from "../cells/tag.ts";
+import type { Plan } from "../plan/planned-cell.ts";
 
 /** One `INDEX_INCOMPLETE` for an index that lacks some of these built cells. */
 export function lackedCells(
@@ -34,25 +33,20 @@ export const orPrune = "; a cell that the matrix has no more leaves the lock by 
 /**
  * The cells that the lock has as published, by the tag of the index that is to have them: the version's, and the variants'.
  *
- * @param matrix tells the cells that are no more, the images of another version, and the cells of each variant; null: every image of the lock
- * counts, and no variant is known
+ * @param plan tells the images that the next build keeps, under whatever version each was built, and the cells of each variant; null: every
+ * image of the lock counts, and no variant is known
  */
-export function publishedCells(lock: Lock, matrix: Matrix | null): ReadonlyMap<string, readonly string[]> {
-  const published = Object.entries(lock.images).flatMap(([id, image]) =>
-    image.digest === null ? [] : [{ ...image, id }],
-  );
+export function publishedCells(lock: Lock, plan: Plan | null): ReadonlyMap<string, readonly string[]> {
   const idsOf = (cells: readonly { readonly id: string }[]) => cells.map(({ id }) => id);
-  if (matrix === null) return new Map([[versionTag(lock), idsOf(published)]]);
-  // The lock's version: the matrix may have the next one already.
-  const { version } = lock;
-  const buildable = new Set(
-    expandMatrix(matrix).flatMap(({ cell, skipped }) => (skipped === null ? [cell.id] : [])),
+  if (plan === null) {
+    const published = Object.entries(lock.images).filter(([, { digest }]) => digest !== null);
+    return new Map([[versionTag(lock), published.map(([id]) => id)]]);
+  }
+  const present = plan.cells.flatMap(({ cell, action, locked }) =>
+    action === "keep" && locked !== null && locked.digest !== null ? [{ ...locked, id: cell.id }] : [],
   );
-  // The lock keeps an image of an older version until the cell is built for this one.
-  const { names } = compileName(matrix, matrix.tag, "the tag template", ["inputs"]);
-  const isOfVersion = (tag: string) => !names.includes("version") || tag.includes(versionTag(lock));
-  const present = published.filter(({ id, tag }) => buildable.has(id) && isOfVersion(tag));
-  const variants = variantGroups({ ...matrix, version }, present);
+  // The lock's version: the matrix may have the next one already.
+  const variants = variantGroups({ ...plan.matrix, version: lock.version }, present);
   return new Map([
     [versionTag(lock), idsOf(present)],
     ...variants.map(({ name, members }) => [name, idsOf(members)] as const),

@@ -7,10 +7,11 @@ import type { World } from "../../io/world.ts";
 import type { ShownImage } from "../../lock/fleet-index.ts";
 import { readLockIfPresent } from "../../lock/store/lock-file.ts";
 import { updateLock } from "../../lock/store/update-lock.ts";
+import { withImages } from "../engines/built-cell.ts";
 import type { Plan } from "../plan/planned-cell.ts";
 import { formatImageReference } from "../../oci/reference.ts";
 import type { SignedImages } from "../../oci/trust-flags.ts";
-import type { LockedChannel } from "../../lock/lock.ts";
+import type { Lock, LockedChannel } from "../../lock/lock.ts";
 import type { PublishedIndex } from "./publish-index.ts";
 import {
   type PlanIndex,
@@ -65,7 +66,7 @@ export interface Publication {
 
 export const unpublished: Publication = { signatures: null, index: null, variants: [] };
 
-/** Writes the indexes of a plan. The lock gets the names of the variants, so that `verify` looks for them. */
+/** Writes the indexes of a plan. The lock gets the version, and the names of the variants, so that `verify` looks for them. */
 export async function publishPlan(
   plan: Plan,
   lockFile: string,
@@ -73,14 +74,19 @@ export async function publishPlan(
   signing: FleetSigner | null,
   world: Pick<World<PublicationEvent>, "onEvent">,
 ): Promise<Publication> {
-  const { version, repository } = plan.matrix;
+  const { matrix } = plan;
+  const { version, repository } = matrix;
   const written = await publishPlanIndex(plan, { ...options, vouching: signing ?? undefined });
   const names = (written.variants ?? []).flatMap(({ reference }) => reference.tag ?? []);
   const lock = await readLockIfPresent(lockFile);
   const known = lock?.version === version ? (lock.variants ?? []) : [];
-  if (lock !== null && names.some((name) => !known.includes(name))) {
+  if (lock !== null && (lock.version !== version || names.some((name) => !known.includes(name)))) {
     const variants = [...new Set([...known, ...names])].sort();
-    await updateLock(lockFile, (now) => ({ ...(now ?? lock), variants }), { repository });
+    const moved = (now: Lock) => ({
+      ...withImages(now, matrix, {}),
+      ...(variants.length > 0 && { variants }),
+    });
+    await updateLock(lockFile, (now) => moved(now ?? lock), { repository });
   }
   return tellPublication(written, signing, world);
 }

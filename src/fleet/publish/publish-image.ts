@@ -126,10 +126,10 @@ function failed(reference: ImageReference, what: string): ImgmatchError {
 }
 
 /**
- * The image under the tag when it was made of the same inputs, null when there is no such tag.
+ * The image under the tag, or with the digest, when it was made of the same inputs; null when there is none.
  * Throws `TAG_CONFLICT`, with both digests, when the tag holds anything else: an existing tag is never given another content.
  */
-async function findExisting(query: FindRequest): Promise<FoundImage | null> {
+export async function findExisting(query: FindRequest): Promise<FoundImage | null> {
   const { registry, reference, platform, inputDigest } = query;
   const found = await registry.findManifest(reference);
   if (found === null) return null;

@@ -72,5 +72,6 @@ export interface Judging {
     registry: EvidenceReader,
     flags: SignatureDemands,
     world: World,
+    onImage: () => void,
   ) => Promise<ProvenanceVerification>;
 }

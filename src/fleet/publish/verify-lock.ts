@@ -17,7 +17,7 @@ import {
   withTag,
 } from "../../oci/reference.ts";
 import { versionTag } from "../cells/tag.ts";
-import type { Matrix } from "../matrix/matrix.ts";
+import type { Plan } from "../plan/planned-cell.ts";
 import { sortedEntries } from "../../io/collections.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
 import type { Manifest, ManifestDescriptor } from "../../oci/descriptor.ts";
@@ -71,10 +71,30 @@ export interface Verification extends IndexVerification {
 
 export interface VerifyLockOptions extends Pace {
   readonly registry: RegistryClient;
-  /** The fleet's, where there is one: {@link publishedCells}. */
-  readonly matrix?: Matrix | null;
+  /** Of the fleet by this lock, where there is a matrix: {@link publishedCells}. */
+  readonly plan?: Plan | null;
   /** Give each tag its digest again, where the registry still has that manifest. */
   readonly heal?: boolean;
+  /** Called after each image. */
+  readonly onLook?: (event: LookEvent) => void;
+}
+
+/** An image that `verify` has asked for. */
+export interface LookEvent {
+  readonly type: "look";
+  readonly what: "tag" | "provenance";
+  readonly done: number;
+  readonly total: number;
+}
+
+/** A function for each of `total` images that calls the other with their number. */
+export function counted(
+  what: LookEvent["what"],
+  total: number,
+  onLook: VerifyLockOptions["onLook"] = () => {},
+): () => void {
+  let done = 0;
+  return () => onLook({ type: "look", what, done: ++done, total });
 }
 
 /**
@@ -88,11 +108,13 @@ export async function verifyLock(lock: Lock, options: VerifyLockOptions): Promis
   const home = parseImageReference(lock.repository);
   const images = sortedEntries(lock.images);
   const unpublished = images.filter(([, { digest }]) => digest === null).map(([cell]) => cell);
+  const tell = counted("tag", images.length - unpublished.length, options.onLook);
   const looks = images.flatMap(([cell, image]) => {
     const { tag, digest } = image;
     const tagged = withTag(placeOf(lock, image), tag);
     if (digest === null) return [];
-    return [limit(async () => (await look(tagged, digest)).map((found) => ({ cell, ...found })))];
+    const looked = async () => (await look(tagged, digest)).map((found) => ({ cell, ...found }));
+    return [limit(() => looked().finally(tell))];
   });
   const drift = (await Promise.all(looks)).flat();
   const moves = await limit.map(sortedEntries(lock.channels ?? {}), async ([channel, { digest }]) =>
@@ -139,10 +161,10 @@ async function healTag(
  */
 async function verifyIndexes(
   lock: Lock,
-  { registry, matrix = null }: VerifyLockOptions,
+  { registry, plan = null }: VerifyLockOptions,
 ): Promise<readonly Problem[]> {
-  const published = publishedCells(lock, matrix);
-  const more = matrix === null && !isAdopted(lock) ? orPrune : "";
+  const published = publishedCells(lock, plan);
+  const more = plan === null && !isAdopted(lock) ? orPrune : "";
   const verified = (tag: string) => verifyIndex(lock, tag, registry, [published.get(tag) ?? [], more]);
   const channels = Object.entries(lock.channels ?? {}).filter(([, { version }]) => version === lock.version);
   const tags = [versionTag(lock), ...channels.map(([name]) => name)];

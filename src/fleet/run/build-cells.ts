@@ -25,7 +25,7 @@ import type { Engine } from "../engines/engine.ts";
 import type { BuildWatch } from "../../oci/engine/built-image.ts";
 import type { BuildJob } from "../engines/jobs.ts";
 import type { AttestImage } from "../publish/attest-image.ts";
-import { findPublished, publishImage } from "../publish/publish-image.ts";
+import { findExisting, findPublished, publishImage } from "../publish/publish-image.ts";
 import type { FleetSigner } from "../publish/seal.ts";
 import type { Pace } from "../publish/write-tag.ts";
 
@@ -171,7 +171,7 @@ export async function buildCell(job: BuildJob, options: CellOptions): Promise<Ce
 type MadeImage = Omit<BuiltCell, "status" | "cell" | "inputDigest" | "log" | "durationMs">;
 
 async function makeImage(
-  { cell, request, reference, inputDigest }: BuildJob,
+  { cell, request, reference, inputDigest, takesOver }: BuildJob,
   log: CellLog,
   { engine, publishing, examine, drain, stop, onEvent }: CellOptions,
 ): Promise<MadeImage> {
@@ -203,10 +203,13 @@ async function makeImage(
   }
   const { registry, attest, signing, settleMs } = publishing;
   const name = { registry, settleMs, reference, platform: request.platform, inputDigest };
-  const known = await findPublished({ ...name, signal: drain });
+  const known = await (takesOver === undefined
+    ? findPublished({ ...name, signal: drain })
+    : findExisting({ ...name, reference: withDigest(reference, takesOver) }));
   if (known !== null) {
     await signing?.requireSigned(reference, known.digest);
-    onLog(`adopted ${known.digest}: the registry already has an image of the same inputs`);
+    const whose = takesOver === undefined ? "the registry already has an image" : "the index names it as one";
+    onLog(`adopted ${known.digest}: ${whose} of the same inputs`);
     const examined = await examineImage(withDigest(reference, known.digest), drain);
     return { how: "adopted", differs: false, ...known, image: null, buildMs: null, ...examined };
   }

@@ -2,7 +2,7 @@
 
 import { faultOf, ImgmatchError } from "../../errors.ts";
 import type { ProblemCode } from "../../problem-codes.ts";
-import type { Lock } from "../lock.ts";
+import type { IndexLock } from "../lock.ts";
 import { formatImageReference, type ImageReference } from "../../oci/reference.ts";
 import { requireOwn } from "../../io/writable-by-others.ts";
 import {
@@ -42,7 +42,7 @@ const noAnswer: readonly ProblemCode[] = [
  *
  * Throws `INDEX_NOT_FOUND`, `INDEX_INVALID`, and `REGISTRY_…` without an older answer; with `trust` as {@link fetchFleet} does.
  */
-export async function fetchLock(reference: ImageReference, options: FetchOptions): Promise<Lock> {
+export async function fetchLock(reference: ImageReference, options: FetchOptions): Promise<IndexLock> {
   return (await fetchFleet(reference, options)).lock;
 }
 

@@ -1,6 +1,6 @@
 /** The demands on the index of a fleet: who must have signed the index, and which fleet and tag it must be for. `trust/` makes them. */
 
-import type { Lock } from "../lock.ts";
+import type { IndexLock } from "../lock.ts";
 import type { Digest } from "../../oci/digest.ts";
 import type { ImageReference } from "../../oci/reference.ts";
 import type { ReferrersReader, RegistryClient } from "../../oci/registry/client.ts";
@@ -23,11 +23,15 @@ export interface IndexTrust {
    * Answers with the signer; null if no signature is asked for. Throws with exit code 6 for an index that no trusted signer has signed, and
    * for an index of another fleet, repository or tag than the reference names.
    *
-   * @param index the lock that the index stands for; `matrixDigest` is its own digest
+   * @param index the lock that the index stands for
    * @param evidence of `collect`, perhaps from a cache
    * @param place the place that the index names as its own
    */
-  readonly judge: (index: Lock, evidence: readonly unknown[], place: IndexPlace) => Promise<SignedBy | null>;
+  readonly judge: (
+    index: IndexLock,
+    evidence: readonly unknown[],
+    place: IndexPlace,
+  ) => Promise<SignedBy | null>;
 }
 
 /** The place for which an index was written. */
@@ -49,7 +53,7 @@ export interface SignedBy {
 }
 
 export interface FetchedFleet extends IndexPlace {
-  readonly lock: Lock;
+  readonly lock: IndexLock;
   /** null if no signature was asked for. */
   readonly signed: SignedBy | null;
 }

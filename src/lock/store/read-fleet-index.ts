@@ -3,7 +3,7 @@
 import { ImgmatchError } from "../../errors.ts";
 import { anyText, checked, list, record, shape, someText } from "../../io/checks.ts";
 import { registryLimits } from "../../io/limits.ts";
-import { type Lock, lockSchemaVersion } from "../lock.ts";
+import { type IndexLock, lockSchemaVersion } from "../lock.ts";
 import { choosingFields, digest } from "../parse-lock.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
 import type { Manifest, ManifestDescriptor } from "../../oci/descriptor.ts";
@@ -117,13 +117,13 @@ const namedImages = shape({
 
 /**
  * The lock that an index stands for. The repository is the repository that was asked, so a mirror's answer names the mirror. Fields that an
- * index does not have are empty: bases, builder, times. The index's digest stands in place of the matrix's.
+ * index does not have are empty: bases, builder, times.
  */
 export function lockOfIndex(
   { name, version, prefer, plainPull, entries }: FleetIndex,
   reference: ImageReference,
   digest: Digest,
-): Lock {
+): IndexLock {
   const unknown = { bases: [], builder: "unknown", created: null, size: null };
   const images = [...entries].map(([cell, { image, descriptor }]) => {
     const { mediaType, size } = descriptor;
@@ -136,7 +136,7 @@ export function lockOfIndex(
     name,
     version,
     repository: formatRepository(reference),
-    matrixDigest: digest,
+    indexDigest: digest,
     ...(prefer.length === 0 ? {} : { prefer }),
     ...(plainPull && { plainPull }),
     images: Object.fromEntries(images),

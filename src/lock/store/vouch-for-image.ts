@@ -49,8 +49,8 @@ export async function vouchForTag(
     return withDigest(reference, found.digest);
   }
   const asked = { connect: async () => registry, trust: async () => trust, tell: () => {} };
-  const { matrixDigest } = await fetchLock(reference, asked);
-  return withDigest(reference, matrixDigest);
+  const { indexDigest } = await fetchLock(reference, asked);
+  return withDigest(reference, indexDigest);
 }
 
 /** The digest of the index under the reference; null if it does not name this image. */

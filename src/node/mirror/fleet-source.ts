@@ -6,7 +6,7 @@ import { exitCodes, type ProblemCode } from "../../problem-codes.ts";
 import { fetchLock } from "../../lock/store/fetch-lock.ts";
 import type { FindTrust, IndexReader } from "../../lock/store/index-trust.ts";
 import { readLock } from "../../lock/store/lock-file.ts";
-import type { Lock } from "../../lock/lock.ts";
+import type { IndexLock, Lock } from "../../lock/lock.ts";
 import { type ImageReference, parseImageReference, withTag } from "../../oci/reference.ts";
 import { slug } from "../../oci/slug.ts";
 import { leftOutLines } from "../../resolve/answer-lines.ts";
@@ -86,13 +86,13 @@ const notAFleet: readonly ProblemCode[] = ["INDEX_NOT_FOUND", "INDEX_INVALID", "
 /** The fleets of a repository. Each caller gets a fleet as the registry shows it to that caller. */
 export function registryFleet(reference: ImageReference, options: RegistryFleetOptions): FleetSource {
   const { registry, repository, tag: only } = reference;
-  const known = createRecent<{ readonly lock: Lock | null; readonly at: number }>(mostKnown);
-  const pending = new Map<string, Promise<Lock | null>>();
+  const known = createRecent<{ readonly lock: IndexLock | null; readonly at: number }>(mostKnown);
+  const pending = new Map<string, Promise<IndexLock | null>>();
 
-  async function ask(key: string, tag: string, authorization: string | null): Promise<Lock | null> {
+  async function ask(key: string, tag: string, authorization: string | null): Promise<IndexLock | null> {
     const last = known.get(key);
     const previous = last?.lock ?? null;
-    let lock: Lock | null;
+    let lock: IndexLock | null;
     const version = withTag(reference, tag);
     const trust = (await options.trust?.(version)) ?? null;
     try {
@@ -104,7 +104,7 @@ export function registryFleet(reference: ImageReference, options: RegistryFleetO
         tell: options.tell,
       });
       // An equal index stays the same object, by which caches know it.
-      lock = previous !== null && read.matrixDigest === previous.matrixDigest ? previous : read;
+      lock = previous !== null && read.indexDigest === previous.indexDigest ? previous : read;
       if (lock !== previous) leftOutLines(lock).forEach(options.tell);
     } catch (error) {
       if (!(error instanceof ImgmatchError) || error.code === "REGISTRY_AUTH") throw error;

@@ -23,6 +23,9 @@ export const mostRetries = 4;
 
 export const waitFor: Sleep = (ms, signal) => sleepFor(ms, undefined, signal === undefined ? {} : { signal });
 
+/** Of a request that the registry calls one too many (429): it will be taken once others have had their turn. */
+const mostTurns = 20;
+
 const firstDelayMs = 500;
 
 const longestDelayMs = 15_000;
@@ -95,20 +98,22 @@ interface RetryPolicy extends Omit<TryOptions, "onRetry"> {
 export function withRetries(send: Send, policy: RetryPolicy): Send {
   const { signal, sleep = waitFor, random = Math.random, retries = mostRetries, now = Date.now } = policy;
   const { patienceMs = 300_000 } = policy;
+  const turns = policy.retries ?? mostTurns;
   return async (request) => {
     let spentMs = 0;
     for (let attempts = 1; ; attempts++) {
       const began = performance.now();
-      const isLast = (waitMs: number) => {
+      const isLast = (waitMs: number, most = retries) => {
         spentMs += waitMs + performance.now() - began;
-        return request.once === true || attempts > retries || spentMs > patienceMs;
+        return request.once === true || attempts > most || spentMs > patienceMs;
       };
       let waitMs = retryDelayMs(attempts, random);
       try {
         const response = await send(request);
         const isTemporary = isTemporaryStatus(response.status, registryErrors(response.body));
         if (isTemporary) waitMs = Math.max(waitMs, retryAfterMs(response, now()));
-        if (!isTemporary || isLast(waitMs)) return { ...response, attempts };
+        const most = response.status === 429 ? turns : retries;
+        if (!isTemporary || isLast(waitMs, most)) return { ...response, attempts };
       } catch (error) {
         if (!(error instanceof TransportError)) throw error;
         if (!error.temporary || isLast(waitMs)) throw unreachable(request, error, attempts);

@@ -33,7 +33,9 @@ import { type AttestedBuild, provenanceTypes } from "./attested-build.ts";
 export async function verifyProvenance(lock: Lock, options: CountOptions): Promise<ProvenanceVerification> {
   const limit = pLimit(8);
   const published = sortedEntries(lock.images).filter(([, { digest }]) => digest !== null);
-  const images = published.map(([cell, image]) => limit(verifyImage, lock, cell, image, options));
+  const images = published.map(([cell, image]) =>
+    limit(() => verifyImage(lock, cell, image, options).finally(options.onImage)),
+  );
   return {
     repository: lock.repository,
     signed: (options.demands ?? []).length > 0,
@@ -47,9 +49,10 @@ export async function verifyProvenanceFor(
   registry: EvidenceReader,
   flags: SignatureDemands,
   world: World,
+  onImage: () => void,
 ): Promise<ProvenanceVerification> {
   const demands = await trustedSignersFor(parseImageReference(lock.repository), flags, world);
-  return verifyProvenance(lock, { registry, demands });
+  return verifyProvenance(lock, { registry, demands, onImage });
 }
 
 async function verifyImage(
@@ -119,6 +122,8 @@ function describeDifference({ claim, locked, attested }: ClaimDifference): strin
 
 interface CountOptions {
   readonly registry: EvidenceReader;
+  /** Called after each image. */
+  readonly onImage?: () => void;
   /** Lists of trusted signers: one of each list must have signed. Empty: any statement in the repository counts. */
   readonly demands?: readonly (readonly TrustedSigner[])[];
 }

@@ -15,6 +15,6 @@ export function cudaFreeLock(repository: string, cell: string, bases: readonly s
     created: "2026-01-01T00:00:00.000Z",
     size: null,
   };
-  const head = { schemaVersion: 2, name: "app", version: "1", repository, matrixDigest: digest };
+  const head = { schemaVersion: 2, name: "app", version: "1", repository };
   return `${JSON.stringify({ ...head, images: { [cell]: image } }, null, 2)}\n`;
 }

@@ -39,13 +39,12 @@ export async function sampleLock(folder: string): Promise<string> {
     const built = { digest, manifest, image, measured: null, ...figuresOf(planned.cell) };
     return [id, lockEntryOf(planned, built, { described: "docker 28.5.1", localEngine: null }, builtAt)];
   });
-  const { name, version, repository, digest: matrixDigest } = matrix;
+  const { name, version, repository } = matrix;
   return formatLock({
     schemaVersion: 2,
     name,
     version,
     repository,
-    matrixDigest,
     images: Object.fromEntries(images),
   });
 }

@@ -39,7 +39,11 @@ export function createProject({ registry, name, env, inProcess = false }: Projec
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);
   };
-  write("templates/app.Dockerfile.hbs", "FROM {{base}}\nCOPY content /content\nENV MARCH={{march.name}}\n");
+  // It names the version: another version is another image.
+  write(
+    "templates/app.Dockerfile.hbs",
+    "FROM {{base}}\nCOPY content /content\nENV MARCH={{march.name}} BUILT={{version}}\n",
+  );
   write("templates/content", "hello\n");
   const run = (...args: string[]) => (inProcess ? imgmatchHere : imgmatch)(args, { cwd: folder, env });
   return {

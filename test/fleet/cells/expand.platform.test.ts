@@ -3,6 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { viewOf } from "../../../src/fleet/template/view.ts";
 import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
+import { unknownTargets } from "../../../src/fleet/cells/impossible.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
 import { selectCells, parseSelections, selects } from "../../../src/fleet/cells/select.ts";
 import { cellsOf, expand, matrixText } from "../../support/matrices.ts";
@@ -131,7 +132,7 @@ describe("spellings", () => {
     expect(refusal("axes: { cuda: [cu999], compute: [sm_90] }")).toContain('unknown CUDA toolkit "cu999"');
     expect(refusal("axes: { cuda: [cu128], compute: [sm_99] }")).toContain("unknown compute capability 9.9");
   });
-  test("of toolkits that the tables do not have: their major's floor, or the one that is given", () => {
+  test("of toolkits that the tables do not have: their major's floor, or the one that is given, and a word about their targets", () => {
     const cells = expand(
       `axes: { cuda: ["12.9.2", "13.9.1", { toolkit: "12.10.0", driver: { mode: host, minimum: "535.54.03" } }, { toolkit: "14.0.1", driver: { mode: host, minimum: "650.1" } }], compute: ["9.0", "7.0"] }`,
     );
@@ -144,6 +145,10 @@ describe("spellings", () => {
       ["12.10.0_7.0", { mode: "host", minimum: "535.54.03" }],
       ["14.0.1_9.0", { mode: "host", minimum: "650.1" }],
       ["14.0.1_7.0", "impossible"],
+    ]);
+    expect(unknownTargets(cells.slice(1, 3).map(({ cell }) => cell))).toEqual([
+      "whether CUDA 12.9.2 compiles for sm_70 is not known: the build will tell",
+      "whether CUDA 13.9.1 compiles for sm_90 is not known: the build will tell",
     ]);
   });
 });

@@ -171,7 +171,6 @@ describe("where base digests come from", () => {
       name: "app",
       version: "1.0",
       repository: fleet.matrix.repository,
-      matrixDigest: fleet.matrix.digest,
       images: {
         [planned.cell.id]: {
           axes: planned.cell.axes,

@@ -59,7 +59,6 @@ function lockOf(change: Partial<LockedImage> = {}, whole: Partial<Lock> = {}): L
     name: "app",
     version: "1.0",
     repository: matrix.repository,
-    matrixDigest: matrix.digest,
     images: Object.fromEntries(images),
     ...whole,
   };

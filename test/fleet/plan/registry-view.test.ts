@@ -57,8 +57,8 @@ function lockOf(change: Partial<LockedImage> = {}): Lock {
       ...change,
     },
   ]);
-  const { name, version, repository, digest: matrixDigest } = matrix;
-  return { schemaVersion: 2, name, version, repository, matrixDigest, images: Object.fromEntries(images) };
+  const { name, version, repository } = matrix;
+  return { schemaVersion: 2, name, version, repository, images: Object.fromEntries(images) };
 }
 
 const actions = ({ cells }: Plan) => cells.map(({ action, reason }) => [action, reason]);

@@ -73,6 +73,5 @@ export const lock: fc.Arbitrary<Lock> = fc.record({
   name: text,
   version: text,
   repository: fc.constant("registry.example.com/team/app"),
-  matrixDigest: digest,
   images: fc.dictionary(fc.stringMatching(/^[A-Za-z0-9._-]{1,16}$/), lockedImage, { noNullPrototype: true }),
 });

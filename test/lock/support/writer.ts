@@ -10,7 +10,6 @@ const empty: Lock = {
   name: "app",
   version: "1.0",
   repository: "registry.example.com/team/app",
-  matrixDigest: digest,
   images: {},
 };
 

@@ -62,7 +62,6 @@ export function lockOf(images: Readonly<Record<string, LockedImage>>): Lock {
     name: "cv-tf",
     version: "1.12.0",
     repository: "registry.example.com/team/cv-tf",
-    matrixDigest: digest,
     images: Object.fromEntries(
       Object.entries(images).map(([cell, locked]) => [
         cell,

@@ -42,7 +42,6 @@ export function lockOfAxes({ cuda, compute, march, python }: Axes): Lock {
   return {
     schemaVersion: 2,
     ...{ name: "vision", version: "1.4.0", repository: "registry.example.com/team/vision" },
-    matrixDigest: digestOf("matrix"),
     images,
   };
 }

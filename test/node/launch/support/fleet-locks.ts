@@ -42,7 +42,6 @@ export async function ownLock(): Promise<Lock> {
     name: fleet.matrix.name,
     version: fleet.matrix.version,
     repository: fleet.matrix.repository,
-    matrixDigest: digest,
     images: Object.fromEntries(
       built.map(({ cell, tag }) => [
         cell.id,
