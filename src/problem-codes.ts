@@ -114,6 +114,7 @@ export const problemCodes = {
   EXPORT_UNSAFE: usage,
   // Build
   BUILD_FAILED: failed,
+  BUILD_TIMEOUT: failed,
   ENGINE_NOT_FOUND: engine,
   ENGINE_UNREACHABLE: engine,
   ENGINE_FAILED: engine,

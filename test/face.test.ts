@@ -24,6 +24,7 @@ const printing = new Set([
   "markdown",
   "yaml",
   "progress",
+  "junit",
   "files",
   "format",
   "eachLine",

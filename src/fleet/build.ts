@@ -58,9 +58,9 @@ async function buildIn(
   options: BuildOptions,
   world: World<FleetBuildEvent> & BuildPorts,
 ): Promise<BuildAnswer | PlanJson> {
-  const { push = false, dryRun = false, strict = false, concurrency } = options;
+  const { push = false, dryRun = false, strict = false } = options;
   const { index = false, replaceIndex: replace = false } = options;
-  const { place, bases, engine, access, signer } = partsOf(options);
+  const { place, bases, engine, access, signer, pace } = partsOf(options);
   if (!push) refuseWithoutPush({ sign: signer.sign, index, replace });
   if (!dryRun) requirePush(engine, push);
   const signFleet = await world.openSigner(signer, world);
@@ -96,7 +96,7 @@ async function buildIn(
   throwProblems(conflicts);
   const registry = await registryToWrite(writes, access, world);
   const signing = signFleet && (await signFleet(fleet.matrix.repository, registry));
-  const means = { engine, access, registry, lockFile, concurrency };
+  const means = { engine, access, registry, lockFile, pace };
   const run = { ...means, push, signing, strict, unresolved };
   const summary = await runPlan(plan, fleet, run, world);
   const answer = { schemaVersion: 1, ...summary } as const;

@@ -1,9 +1,10 @@
 /** Plans a fleet: the action of the next build for each cell, or for one cell with all inputs. Changes nothing. */
 
-import { type Problem, usageError } from "../errors.ts";
+import { faultOf, type Problem, usageError } from "../errors.ts";
 import { withUnprinted } from "../io/unprinted.ts";
 import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import type { FullRegistryClient } from "../oci/registry/create-client.ts";
+import { RegistryError } from "../oci/registry/registry-error.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
 import { unknownTargets } from "./cells/impossible.ts";
 import { allEntries } from "./context/cell-context.ts";
@@ -68,16 +69,28 @@ async function planIn(options: PlanOptions, world: World): Promise<PlanJson | Ex
     world,
     unknownTargets(local.plan.cells.flatMap(({ cell, action }) => (action === "build" ? [cell] : []))),
   );
-  const planned = remote ? await askRegistries(local, await connect(), onProblem) : local.plan;
+  let unknown: string | null = null;
+  const planned = !remote
+    ? local.plan
+    : await askRegistries(local, await connect(), onProblem).catch((error: unknown) => {
+        unknown = `not known: which images of ${fleet.matrix.repository} are published. ${refusal(error)}`;
+        return local.plan;
+      });
   if (push && !remote && !offline) {
     const { pushConflicts } = await import("./publish/index-conflicts.ts");
     const tell = (line: string) => note(world, [line]);
     for (const problem of await pushConflicts(planned, connect, tell)) onProblem(problem);
   }
-  if (explain === undefined) return planToJson(planned, problems);
+  if (explain === undefined) return planToJson(planned, problems, unknown);
   const cell = findPlanned(planned, explain);
   const answer = explainedToJson(cell, explainInputs(cell), await changedContext(fleet, cell));
   return withUnprinted(answer, { planned: cell });
+}
+
+/** The words of a registry that this login may not read: a plan decides nothing, and goes on without. Throws any other error. */
+function refusal(error: unknown): string {
+  if (error instanceof RegistryError && error.code === "REGISTRY_AUTH") return faultOf(error);
+  throw error;
 }
 
 /** null if the context is the same, or if this machine did not build with the context of then. */

@@ -44,8 +44,8 @@ async function publishIn(
   options: PublishOptions,
   world: World<FleetBuildEvent> & BuildPorts,
 ): Promise<BuildAnswer> {
-  const { replaceIndex: replace = false, concurrency } = options;
-  const { place, bases, engine, access, signer } = partsOf(options);
+  const { replaceIndex: replace = false } = options;
+  const { place, bases, engine, access, signer, pace } = partsOf(options);
   const { signal } = world;
   const signFleet = await world.openSigner(signer, world);
   const lock = await readLockIfPresent(lockFileOf(place));
@@ -71,7 +71,7 @@ async function publishIn(
   if (!replace) throwProblems(await planIndexConflicts(before, await ask()));
   const registry = await registryToWrite(writes, access, world);
   const signing = signFleet && (await signFleet(fleet.matrix.repository, registry));
-  const means = { engine, access, registry, lockFile, concurrency };
+  const means = { engine, access, registry, lockFile, pace };
   const run = { ...means, push: true, signing, strict: false };
   const pushed = waiting.length === 0 ? null : await runPlan(unpushed, fleet, run, world);
   const answer = { ...nothingBuilt, ...pushed };
