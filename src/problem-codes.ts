@@ -136,6 +136,8 @@ export const problemCodes = {
   INDEX_CONFLICT: conflict,
   CHANNEL_LOSS: failed,
   INDEX_INCOMPLETE: failed,
+  PUBLISHER_AT_WORK: failed,
+  GIT_REF_UNREADABLE: usage,
   BASELINE_MISSING: failed,
   INDEX_NOT_FOUND: engine,
   INDEX_INVALID: engine,

@@ -14,6 +14,7 @@ import { publishPlan, tellPublication, unpublished } from "./publish/publication
 import { requireRightToPush, writtenRepositories } from "./publish/written-repositories.ts";
 import type { BuildAnswer, FleetBuildEvent } from "./run/build-events.ts";
 import type { BuildPorts } from "./run/build-missing.ts";
+import { recordDeprecated } from "./run/record-deprecated.ts";
 import { runPlan } from "./run/run-plan.ts";
 
 export interface BuildOptions extends BuildChoice, LocalBaseChoice {
@@ -98,6 +99,7 @@ async function buildIn(
   const signing = signFleet && (await signFleet(fleet.matrix.repository, registry));
   const means = { engine, access, registry, lockFile, pace };
   const run = { ...means, push, signing, strict, unresolved };
+  await recordDeprecated(plan, lockFile);
   const summary = await runPlan(plan, fleet, run, world);
   const answer = { schemaVersion: 1, ...summary } as const;
   if (!index && signing === null) return { ...answer, ...unpublished };

@@ -1,6 +1,8 @@
 /** Plans a fleet: the action of the next build for each cell, or for one cell with all inputs. Changes nothing. */
 
 import { faultOf, type Problem, usageError } from "../errors.ts";
+import { compareText, groupBy } from "../io/collections.ts";
+import { count, firstOf } from "../io/table.ts";
 import { withUnprinted } from "../io/unprinted.ts";
 import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import type { FullRegistryClient } from "../oci/registry/create-client.ts";
@@ -65,6 +67,7 @@ async function planIn(options: PlanOptions, world: World): Promise<PlanJson | Ex
   const asked = { only, lockFile, push, bases: options, local: options, onProblem };
   const local = await prepareBuild(fleet, asked, world);
   const connect = () => registryFor(options, world);
+  note(world, deprecatedLines(local.plan.cells));
   note(
     world,
     unknownTargets(local.plan.cells.flatMap(({ cell, action }) => (action === "build" ? [cell] : []))),
@@ -85,6 +88,18 @@ async function planIn(options: PlanOptions, world: World): Promise<PlanJson | Ex
   const cell = findPlanned(planned, explain);
   const answer = explainedToJson(cell, explainInputs(cell), await changedContext(fleet, cell));
   return withUnprinted(answer, { planned: cell });
+}
+
+/** A line for each day. */
+function deprecatedLines(cells: readonly PlannedCell[]): readonly string[] {
+  const alive = cells.filter(({ dockerfile }) => dockerfile !== null);
+  return [...groupBy(alive, ({ cell }) => cell.deprecated)]
+    .sort(([one = ""], [other = ""]) => compareText(one, other))
+    .flatMap(([day, alike]) => {
+      if (day === undefined) return [];
+      const names = alike.map(({ cell }) => cell.id);
+      return [`deprecated from ${day} on: ${count(names.length, "cell")}, ${firstOf(names, 3)}`];
+    });
 }
 
 /** The words of a registry that this login may not read: a plan decides nothing, and goes on without. Throws any other error. */

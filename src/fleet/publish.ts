@@ -16,6 +16,7 @@ import { publishAdopted } from "./publish/publish-plan-index.ts";
 import { requireRightToPush, writtenRepositories } from "./publish/written-repositories.ts";
 import type { BuildAnswer, FleetBuildEvent } from "./run/build-events.ts";
 import type { BuildPorts } from "./run/build-missing.ts";
+import { recordDeprecated } from "./run/record-deprecated.ts";
 import { runPlan } from "./run/run-plan.ts";
 
 export type PublishOptions = Omit<BuildChoice, "cache">;
@@ -62,6 +63,7 @@ async function publishIn(
   const { replaceBase } = bases;
   const recall = async () =>
     (await recallBuilt(fleet, { only, lockFile, replaceBase, published: true })).plan;
+  await recordDeprecated(await recall(), lockFile);
   const before = await recall();
   const unpushed = { ...before, cells: before.cells.filter(isUnpushed), retired: [] };
   const waiting = unpushed.cells;

@@ -40,6 +40,8 @@ export interface PlanCellJson
   readonly cell: string;
   /** Absent for the fleet's. */
   readonly repository?: string;
+  /** The day from which on it is deprecated; absent for most. */
+  readonly deprecated?: string;
   readonly dockerfile: string;
   /** Absent for cells that nobody builds. */
   readonly build?: CellBuildJson;
@@ -101,6 +103,7 @@ function cellToJson({ cell, comparison, locked, ...planned }: PlannedCell): Plan
     requires: cell.requires,
     ...(action !== "keep" || locked?.measured === undefined ? {} : { measured: locked.measured }),
     bases,
+    ...(cell.deprecated !== undefined && { deprecated: cell.deprecated }),
     dockerfile: dockerfilePath(cell),
     ...(planned.dockerfile !== null && { build: buildOf(cell, planned.dockerfile) }),
     changes: comparison.filter(({ changed }) => changed !== false),
