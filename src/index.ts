@@ -43,6 +43,7 @@ export { exportGithubMatrix } from "./fleet/export-github-matrix.ts";
 export const init = initWith(ports);
 export { matrixJsonSchema } from "./fleet/matrix/json-schema.ts";
 export { plan } from "./fleet/plan.ts";
+export { prune } from "./fleet/prune.ts";
 export const publish = publishWith(ports);
 export { render } from "./fleet/render.ts";
 export const verify = verifyWith(ports);
@@ -130,6 +131,7 @@ export type {
 export type { FleetChoice } from "./fleet/open/fleet-choice.ts";
 export type { LocalBaseChoice } from "./fleet/open/prepare-build.ts";
 export type { ExplainedPlan, PlanOptions } from "./fleet/plan.ts";
+export type { PruneAnswer, PruneOptions, PrunedImage } from "./fleet/prune.ts";
 export type { ExplainedCell, PlanCellJson, PlanJson } from "./fleet/plan/plan-json.ts";
 export type {
   Action,
@@ -197,7 +199,7 @@ export type { Runtime, RuntimeConfig } from "./node/mirror/runtime-config.ts";
 export type { ProvedVariant } from "./node/prove-variants.ts";
 export type { ModuleResult, ProveAnswer, ProveOptions, ProvedModule } from "./node/prove.ts";
 export type { PullFunction, PullOptions, PulledImage, RuntimeName } from "./node/pull.ts";
-export type { QuestionOptions } from "./node/question.ts";
+export type { AgeChoice, QuestionOptions } from "./node/question.ts";
 export type { ResolveAnswer, ResolveFunction, ResolveOptions } from "./node/resolve.ts";
 export type { RunCommand, RunFunction, RunOptions } from "./node/run.ts";
 export type {

@@ -116,6 +116,7 @@ export const problemCodes = {
   EXPORT_UNSAFE: usage,
   // Build
   BUILD_FAILED: failed,
+  BUILD_TIMEOUT: failed,
   ENGINE_NOT_FOUND: engine,
   ENGINE_UNREACHABLE: engine,
   ENGINE_FAILED: engine,
@@ -137,6 +138,8 @@ export const problemCodes = {
   INDEX_CONFLICT: conflict,
   CHANNEL_LOSS: failed,
   INDEX_INCOMPLETE: failed,
+  PUBLISHER_AT_WORK: failed,
+  GIT_REF_UNREADABLE: usage,
   BASELINE_MISSING: failed,
   INDEX_NOT_FOUND: engine,
   INDEX_INVALID: engine,

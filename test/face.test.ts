@@ -24,6 +24,7 @@ const printing = new Set([
   "markdown",
   "yaml",
   "progress",
+  "junit",
   "files",
   "format",
   "eachLine",
@@ -37,6 +38,7 @@ const ofPeople: Readonly<Record<string, readonly string[]>> = {
   plan: ["fleet", "check", "all"],
   build: ["fleet"],
   publish: ["fleet"],
+  prune: ["dryRun"],
 };
 /** Options for programs alone: a terminal knows that it is one, and how to start this program again. */
 const ofPrograms: Readonly<Record<string, readonly string[]>> = {

@@ -1,8 +1,10 @@
 /** `imgmatch build`: build what the lock does not have, and write the lock. */
 
-import type { Problem } from "../errors.ts";
+import { ImgmatchError, type Problem, usageError } from "../errors.ts";
 import { type ExitCode, exitCodes, problemCodes } from "../problem-codes.ts";
 import type { BuildOptions } from "../fleet/build.ts";
+import type { SummaryEvent } from "../fleet/run/build-events.ts";
+import { writeFileAtomic } from "../io/write-file.ts";
 import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
 import {
@@ -10,17 +12,20 @@ import {
   withEngine,
   withFleet,
   withLocalBases,
+  withPace,
   withProgress,
   withRebuild,
   withSigning,
   withWorkspace,
 } from "./flags/fleet-options.ts";
-import { positive, withAll } from "./flags/options.ts";
+import { withAll } from "./flags/options.ts";
 import { overFleets } from "./over-fleets.ts";
 import { keepProblems } from "./plan.ts";
 import { print, tellProblem } from "./print.ts";
 import { type BuildListenerFlags, exitCodeOf, listenerFor } from "./report/build-listener.ts";
-import { reportPlan } from "./report/plan-lines.ts";
+import { buildMarkdown } from "./report/build-markdown.ts";
+import { junitText } from "./report/junit.ts";
+import { planMarkdown, reportPlan } from "./report/plan-lines.ts";
 
 const helpText = `
 While it runs: Ctrl-C once finishes what is being pushed, twice ends at once.
@@ -38,11 +43,8 @@ export const build: Define = (command, run) =>
       .option("--push", "Push every image; never overwrite another one")
       .option("--index", "With --push: write the index of the version too, as publish does")
       .option("--dry-run", "Say what would be built, and stop")
-      .option(
-        "--concurrency <n>",
-        "Build this many cells at once (default: one for each processor, up to 16)",
-        positive("--concurrency 4"),
-      )
+      .option("--junit <file>", "Write the result of each cell as JUnit XML")
+      .option("--markdown", "Print a summary for a job's page: failures by cause")
       .option(
         "--strict",
         "Fail where an axis makes no difference to the images, or a file was compiled for more than its march has",
@@ -52,6 +54,7 @@ export const build: Define = (command, run) =>
         "With --push: build also what the version's index has with another image; with --index: write over what the index says of these cells, or of all without --only",
       ),
     withFleet,
+    withPace,
     withProgress,
     withRebuild,
     withLocalBases,
@@ -63,20 +66,42 @@ export const build: Define = (command, run) =>
     .addHelpText("after", helpText)
     .action(run(overFleets(buildCommand, ({ dryRun }) => (dryRun ? "whole" : "lines"))));
 
-type BuildFlags = BuildOptions & BuildListenerFlags;
+interface BuildFlags extends BuildOptions, BuildListenerFlags {
+  readonly junit?: string;
+  readonly markdown?: boolean;
+}
 
 async function buildCommand(flags: BuildFlags, context: CommandContext): Promise<ExitCode> {
-  const onEvent = listenerFor(flags, context, { summary: true });
+  const { junit, markdown = false, json = false, matrix = "matrix.yaml" } = flags;
+  if (json && markdown) throw usageError("--json and --markdown exclude each other", "leave one of them out");
   const { buildWith } = await import("../fleet/build.ts");
   const buildFleet = buildWith(ports);
   if (flags.dryRun) {
     const problems: Problem[] = [];
     const world = { ...context, onEvent: keepProblems(problems, flags, context) };
     const plan = await buildFleet({ ...flags, dryRun: true }, world);
-    print(context, flags, plan, (style) => reportPlan(plan, false, style));
+    print(context, flags, plan, (style) => (markdown ? planMarkdown(plan) : reportPlan(plan, false, style)));
     for (const problem of problems) tellProblem(problem, context);
     const [first] = problems;
     return first === undefined ? exitCodes.ok : problemCodes[first.code];
   }
-  return exitCodeOf(await buildFleet(flags, { ...context, onEvent }));
+  // The summary has what the listener would print as the answer.
+  const answers = markdown ? { ...context, out: () => {} } : context;
+  const tell = listenerFor(flags, answers, { summary: true });
+  let results: SummaryEvent["results"] = [];
+  let problems: readonly Problem[] = [];
+  const onEvent: typeof tell = (event) => {
+    if (event.type === "summary") results = event.results;
+    tell(event);
+  };
+  try {
+    const answer = await buildFleet(flags, { ...context, onEvent });
+    if (markdown) print(context, flags, answer, () => buildMarkdown(matrix, answer));
+    return exitCodeOf(answer);
+  } catch (error) {
+    problems = error instanceof ImgmatchError ? error.problems : [];
+    throw error;
+  } finally {
+    if (junit !== undefined) await writeFileAtomic(junit, junitText({ suite: matrix, results, problems }));
+  }
 }

@@ -13,6 +13,7 @@ export const commandGroups = {
     publish: async () => (await import("./publish.ts")).publish,
     promote: async () => (await import("./promote.ts")).promote,
     verify: async () => (await import("./verify.ts")).verify,
+    prune: async () => (await import("./prune.ts")).prune,
     lock: async () => (await import("./lock.ts")).lock,
     export: async () => (await import("./export.ts")).exportFleet,
   },

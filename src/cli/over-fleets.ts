@@ -3,6 +3,7 @@
 import { usageError } from "../errors.ts";
 import { exitCodes } from "../problem-codes.ts";
 import { systemProblem } from "../io/system-error.ts";
+import { annotate } from "./report/annotation.ts";
 import { problemsJson } from "./report/problems.ts";
 import type { CommandContext } from "./command.ts";
 import type { FleetChoice } from "../fleet/open/fleet-choice.ts";
@@ -14,6 +15,7 @@ interface OverFlags extends FleetChoice, JsonFlag {
   /** Folders of its fleets; `*` stands for any characters. */
   readonly fleet?: readonly string[];
   readonly explain?: string;
+  readonly junit?: string;
 }
 
 type FleetCommand<Flags> = (flags: Flags, context: CommandContext) => Promise<number>;
@@ -69,15 +71,27 @@ async function runOne<Flags extends OverFlags>(
     if (known === null) throw error;
     if (form === null) for (const problem of known.problems) tellProblem(problem, context);
     else context.out(`${JSON.stringify(problemsJson(known.problems))}\n`);
+    annotate(known.problems, context);
     return known.exitCode;
   }
 }
 
-async function chooseMatrices({ workspace, fleet, lock, explain }: OverFlags): Promise<readonly string[]> {
+async function chooseMatrices({
+  workspace,
+  fleet,
+  lock,
+  explain,
+  junit,
+}: OverFlags): Promise<readonly string[]> {
   if (lock !== undefined)
     throw usageError("--lock names one lock, and each fleet has its own", "leave --lock out");
   if (explain !== undefined)
     throw usageError("--explain is about a cell of one fleet", "name its matrix with --matrix");
+  if (junit !== undefined)
+    throw usageError(
+      "--junit names one file, and each fleet has its own results",
+      "leave --junit out, or name one fleet with --matrix",
+    );
   const { findMatrices, orderFleets } = await import("../fleet/open/workspace.ts");
   return orderFleets(await findMatrices(workspace === true ? undefined : workspace, fleet));
 }

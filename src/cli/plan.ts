@@ -4,6 +4,7 @@ import type { Problem } from "../errors.ts";
 import { exitCodes, problemCodes, type ExitCode } from "../problem-codes.ts";
 import type { ExplainedPlan, PlanOptions } from "../fleet/plan.ts";
 import type { ChangedFiles } from "../fleet/plan/changes.ts";
+import type { PlanCellJson } from "../fleet/plan/plan-json.ts";
 import { openActions, type InputComparison } from "../fleet/plan/planned-cell.ts";
 import type { FleetBuildEvent } from "../fleet/run/build-events.ts";
 import type { Notice } from "../io/world.ts";
@@ -20,6 +21,8 @@ import {
 import { withAll } from "./flags/options.ts";
 import { overFleets } from "./over-fleets.ts";
 import { type JsonFlag, print, tellProblem } from "./print.ts";
+import { annotate } from "./report/annotation.ts";
+import { byCause, cellsOf } from "./report/causes.ts";
 import { planMarkdown, reportPlan } from "./report/plan-lines.ts";
 import type { Style } from "./report/style.ts";
 
@@ -28,7 +31,7 @@ export const plan: Define = (command, run) =>
     withFleet(command)
       .description("Say what a build would do to each cell; change nothing")
       .option("--explain <cell>", "Compare each input of one cell with the lock's")
-      .option("--check", "Exit 1 when the plan has work to do")
+      .option("--check", "Exit 1 when the plan has work to do; a conflict is 6 in any case")
       .option("--all", "Name every cell, those too that are unchanged, excluded or impossible")
       .option("--markdown", "Write the plan for a pull request or a job's summary")
       .option(
@@ -69,8 +72,22 @@ async function planCommand(flags: PlanFlags, context: CommandContext): Promise<E
   for (const problem of problems) tellProblem(problem, context);
   if (problems.some(({ code }) => code === "BASE_UNRESOLVED")) return problemCodes.BASE_UNRESOLVED;
   const cells = "cells" in answer ? answer.cells : [answer];
+  const conflicts = [...problems.filter(({ code }) => code === "INDEX_CONFLICT"), ...tagConflicts(cells)];
+  annotate(conflicts, context);
+  if (conflicts.length > 0) return exitCodes.conflict;
   const isOpen = problems.length > 0 || cells.some(({ action }) => openActions.includes(action));
   return flags.check && isOpen ? exitCodes.failed : exitCodes.ok;
+}
+
+/** A build would end each of these cells with the same code. */
+function tagConflicts(
+  cells: readonly Pick<PlanCellJson, "cell" | "action" | "reason">[],
+): readonly Problem[] {
+  const found = cells.filter(({ action }) => action === "conflict");
+  return byCause(found, ({ reason }) => reason ?? "").map((alike) => ({
+    code: "TAG_CONFLICT",
+    message: `${cellsOf(alike)}: ${alike[0].reason}`,
+  }));
 }
 
 /** Problems are printed below the answer; notes at once, but not with `--json`. */

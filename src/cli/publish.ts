@@ -8,11 +8,12 @@ import {
   withBases,
   withEngine,
   withFleet,
+  withPace,
   withProgress,
   withSigning,
   withWorkspace,
 } from "./flags/fleet-options.ts";
-import { positive, withAll } from "./flags/options.ts";
+import { withAll } from "./flags/options.ts";
 import { overFleets } from "./over-fleets.ts";
 import { type BuildListenerFlags, exitCodeOf, listenerFor } from "./report/build-listener.ts";
 
@@ -27,12 +28,8 @@ export const publish: Define = (command, run) =>
       .option(
         "--replace-index",
         "Write over what the index says otherwise: of the cells of --only; without --only replace the index, and name what it loses",
-      )
-      .option(
-        "--concurrency <n>",
-        "Push this many images at once (default: one for each processor, up to 16)",
-        positive("--concurrency 4"),
       ),
+    withPace,
     withProgress,
     withWorkspace,
     withEngine,

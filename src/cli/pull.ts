@@ -2,7 +2,7 @@
 
 import type { PullOptions } from "../node/pull.ts";
 import type { CommandContext, Define } from "./command.ts";
-import { choice, many, withJson, withQuestion, withVisibleGpus } from "./flags/options.ts";
+import { choice, many, noDeprecated, withJson, withQuestion, withVisibleGpus } from "./flags/options.ts";
 import { print, type JsonFlag } from "./print.ts";
 
 export const pull: Define = (command, run) =>
@@ -11,6 +11,7 @@ export const pull: Define = (command, run) =>
       withJson(command)
         .description("Pull this host's image, and tag it here with the version's name")
         .argument("[reference]", "the same as --from")
+        .option(...noDeprecated)
         .option("--as <name>", "Give it this name: registry/repository:tag (default: the version's)")
         .addOption(
           choice(

@@ -5,6 +5,7 @@ import type { CommandContext, CommandTable } from "./command.ts";
 import { ImgmatchError, type Problem } from "../errors.ts";
 import { type ExitCode, exitCodes, problemCodes } from "../problem-codes.ts";
 import { tellProblem } from "./print.ts";
+import { annotate } from "./report/annotation.ts";
 import { problemsJson } from "./report/problems.ts";
 import { version } from "../version.ts";
 
@@ -43,6 +44,7 @@ function reportProblems(
   const problems = found.map((each) => withinReach(each, commands));
   if (words.includes("--json")) context.out(`${JSON.stringify(problemsJson(problems), null, 2)}\n`);
   else for (const problem of problems) tellProblem(problem, context);
+  annotate(problems, context);
   return problemCodes[found[0].code];
 }
 

@@ -6,7 +6,7 @@ import { printableReport } from "../printable.ts";
 import type { HostResolution } from "../resolve/resolver.ts";
 import { isOfHost } from "../resolve/verdict.ts";
 import type { CommandContext, Define } from "./command.ts";
-import { withHosts, withQuestion } from "./flags/options.ts";
+import { noDeprecated, withHosts, withQuestion } from "./flags/options.ts";
 import { print, tell, type JsonFlag } from "./print.ts";
 import { signedLine } from "./report/verdict-lines.ts";
 
@@ -26,6 +26,7 @@ export const resolve: Define = (command, run) =>
           "--ask-driver",
           "Have this machine's driver start CUDA or HIP first, in a process of its own: takes up to some seconds",
         )
+        .option(...noDeprecated)
         .option("--local", "Count images that were built here and not pushed; print their id in the engine"),
     ),
   )

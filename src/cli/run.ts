@@ -4,7 +4,7 @@ import { exitCodes } from "../problem-codes.ts";
 import type { RunOptions } from "../node/run.ts";
 import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
-import { choice, many, withHost, withQuestion } from "./flags/options.ts";
+import { choice, many, noDeprecated, withHost, withQuestion } from "./flags/options.ts";
 import { print, type JsonFlag } from "./print.ts";
 
 interface RunFlags extends RunOptions, JsonFlag {
@@ -27,6 +27,7 @@ export const run: Define = (command, run) =>
         .description("Run this host's image with docker or podman")
         .usage("[options] [reference] [options of docker run] [-- arguments for the container]")
         .argument("[words...]", "the same as --from, and options of docker run: -v, -e, -p, --name …")
+        .option(...noDeprecated)
         .option("--dry-run", "Print the docker command instead of running it")
         .addOption(choice(command, "--engine <name>", "Run with this engine", ["docker", "podman"], "docker"))
         .option("--option <word>", "Add a word to the engine's run", ...many)

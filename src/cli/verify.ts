@@ -100,8 +100,9 @@ function verificationLines(
     ...(drift.length > unhealed.length ? [`${drift.length - unhealed.length} healed`] : []),
     ...(unpublished.length > 0 ? [`${unpublished.length} never pushed`] : []),
   ];
-  const wrong = conflicts.flatMap(({ code, message, fix }) => [
+  const wrong = conflicts.flatMap(({ code, message, details = [], fix }) => [
     style.bad(`${code}: ${message}`),
+    ...details,
     ...(fix === undefined ? [] : [`  fix: ${fix}`]),
   ]);
   return [

@@ -11,9 +11,16 @@ import type { FleetBuildEvent } from "./run/build-events.ts";
 export interface BuildChoice extends FleetChoice, EngineChoice, SignerChoice, Watching<FleetBuildEvent> {
   /** Cells at one time. Default: as many as this machine has processors, up to 16. */
   readonly concurrency?: number;
+  /** After so many failed cells no other begins. Default: no limit. */
+  readonly maxFailures?: number;
+  /** Minutes that the build of one cell may take. Default: no limit. */
+  readonly cellTimeout?: number;
   /** Let the version's index say something else than it does now. */
   readonly replaceIndex?: boolean;
 }
+
+/** The pace of the builds. */
+export type BuildPace = Pick<BuildChoice, "concurrency" | "maxFailures" | "cellTimeout">;
 
 const accessFlags = { ca: true, plainHttp: true, timeout: true } as const;
 
@@ -31,6 +38,7 @@ export function partsOf(options: BuildChoice & LocalBaseChoice) {
       ...{ engine: true, builder: true, localBases: true, cacheFrom: true, cacheTo: true },
       ...{ secret: true, ssh: true, network: true, ca: true },
     }),
+    pace: partOf<BuildPace>(options, { concurrency: true, maxFailures: true, cellTimeout: true }),
     access: partOf<RegistryAccess>(options, accessFlags),
     signer: partOf<SignerChoice>(options, {
       ...{ sign: true, signKey: true, signFormat: true, identityToken: true },

@@ -19,6 +19,7 @@ import { publishPlan, tellPublication, unpublished } from "./publish/publication
 import { requireRightToPush, writtenRepositories } from "./publish/written-repositories.ts";
 import type { BuildAnswer, FleetBuildEvent } from "./run/build-events.ts";
 import type { BuildPorts } from "./run/build-missing.ts";
+import { recordDeprecated } from "./run/record-deprecated.ts";
 import { runPlan } from "./run/run-plan.ts";
 
 export interface BuildOptions extends BuildChoice, LocalBaseChoice {
@@ -63,9 +64,9 @@ async function buildIn(
   options: BuildOptions,
   world: World<FleetBuildEvent> & BuildPorts,
 ): Promise<BuildAnswer | PlanJson> {
-  const { push = false, dryRun = false, strict = false, concurrency } = options;
+  const { push = false, dryRun = false, strict = false } = options;
   const { index = false, replaceIndex: replace = false } = options;
-  const { place, bases, engine, access, signer } = partsOf(options);
+  const { place, bases, engine, access, signer, pace } = partsOf(options);
   if (!push) refuseWithoutPush({ sign: signer.sign, index, replace });
   if (!dryRun) requirePush(engine, push);
   const signFleet = await world.openSigner(signer, world);
@@ -109,8 +110,9 @@ async function buildIn(
   throwProblems(conflicts);
   const registry = await registryToWrite(writes, access, world);
   const signing = signFleet && (await signFleet(fleet.matrix.repository, registry));
-  const means = { engine, access, registry, lockFile, concurrency };
+  const means = { engine, access, registry, lockFile, pace };
   const run = { ...means, push, signing, strict, unresolved };
+  await recordDeprecated(plan, lockFile);
   const summary = await runPlan(plan, fleet, run, world);
   if (push && lock !== null && lock.version !== fleet.matrix.version)
     await updateLock(lockFile, (now) => withImages(now ?? lock, fleet.matrix, {}));

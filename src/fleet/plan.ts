@@ -1,10 +1,11 @@
 /** Plans a fleet: the action of the next build for each cell, or for one cell with all inputs. Changes nothing. */
 
-import { type Problem, usageError } from "../errors.ts";
-import { remember } from "../io/collections.ts";
-import { firstOf } from "../io/table.ts";
+import { faultOf, type Problem, usageError } from "../errors.ts";
+import { compareText, groupBy, remember } from "../io/collections.ts";
+import { count, firstOf } from "../io/table.ts";
 import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import type { FullRegistryClient } from "../oci/registry/create-client.ts";
+import { RegistryError } from "../oci/registry/registry-error.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
 import { unknownTargets } from "./cells/impossible.ts";
 import { allEntries } from "./context/cell-context.ts";
@@ -64,17 +65,24 @@ async function planIn(options: PlanOptions, world: World): Promise<PlanJson | Ex
   const asked = { only, lockFile, push, bases: options, local: options, onProblem };
   const local = await prepareBuild(fleet, asked, world);
   const connect = () => registryFor(options, world);
+  note(world, deprecatedLines(local.plan.cells));
   note(
     world,
     unknownTargets(local.plan.cells.flatMap(({ cell, action }) => (action === "build" ? [cell] : []))),
   );
-  const planned = remote ? await askRegistries(local, await connect(), onProblem) : local.plan;
+  let unknown: string | null = null;
+  const planned = !remote
+    ? local.plan
+    : await askRegistries(local, await connect(), onProblem).catch((error: unknown) => {
+        unknown = `not known: which images of ${fleet.matrix.repository} are published. ${refusal(error)}`;
+        return local.plan;
+      });
   if (push && !remote && !offline) {
     const { pushConflicts } = await import("./publish/index-conflicts.ts");
     const tell = (line: string) => note(world, [line]);
     for (const problem of await pushConflicts(planned, connect, tell)) onProblem(problem);
   }
-  if (explain === undefined) return planToJson(await withChangedFiles(fleet, planned), problems);
+  if (explain === undefined) return planToJson(await withChangedFiles(fleet, planned), problems, unknown);
   const cell = findPlanned(planned, explain);
   return explainedToJson(cell, explainInputs(cell), await changedContext(fleet, cell));
 }
@@ -96,6 +104,24 @@ async function withChangedFiles(fleet: Fleet, plan: Plan): Promise<Plan> {
     return { ...planned, reason: reason.replace("context", `context${files}`) };
   });
   return { ...plan, cells: await Promise.all(cells) };
+}
+
+/** A line for each day. */
+function deprecatedLines(cells: readonly PlannedCell[]): readonly string[] {
+  const alive = cells.filter(({ dockerfile }) => dockerfile !== null);
+  return [...groupBy(alive, ({ cell }) => cell.deprecated)]
+    .sort(([one = ""], [other = ""]) => compareText(one, other))
+    .flatMap(([day, alike]) => {
+      if (day === undefined) return [];
+      const names = alike.map(({ cell }) => cell.id);
+      return [`deprecated from ${day} on: ${count(names.length, "cell")}, ${firstOf(names, 3)}`];
+    });
+}
+
+/** The words of a registry that this login may not read: a plan decides nothing, and goes on without. Throws any other error. */
+function refusal(error: unknown): string {
+  if (error instanceof RegistryError && error.code === "REGISTRY_AUTH") return faultOf(error);
+  throw error;
 }
 
 /** null if the context is the same, or if this machine did not build with the context of then. */

@@ -16,6 +16,7 @@ import { publishAdopted } from "./publish/publish-plan-index.ts";
 import { requireRightToPush, writtenRepositories } from "./publish/written-repositories.ts";
 import type { BuildAnswer, FleetBuildEvent } from "./run/build-events.ts";
 import type { BuildPorts } from "./run/build-missing.ts";
+import { recordDeprecated } from "./run/record-deprecated.ts";
 import { runPlan } from "./run/run-plan.ts";
 
 export type PublishOptions = Omit<BuildChoice, "cache">;
@@ -44,8 +45,8 @@ async function publishIn(
   options: PublishOptions,
   world: World<FleetBuildEvent> & BuildPorts,
 ): Promise<BuildAnswer> {
-  const { replaceIndex: replace = false, concurrency } = options;
-  const { place, bases, engine, access, signer } = partsOf(options);
+  const { replaceIndex: replace = false } = options;
+  const { place, bases, engine, access, signer, pace } = partsOf(options);
   const { signal } = world;
   const signFleet = await world.openSigner(signer, world);
   const lock = await readLockIfPresent(lockFileOf(place));
@@ -62,6 +63,7 @@ async function publishIn(
   const { replaceBase } = bases;
   const recall = async () =>
     (await recallBuilt(fleet, { only, lockFile, replaceBase, published: true })).plan;
+  await recordDeprecated(await recall(), lockFile);
   const before = await recall();
   const unpushed = { ...before, cells: before.cells.filter(isUnpushed), retired: [] };
   const waiting = unpushed.cells;
@@ -71,7 +73,7 @@ async function publishIn(
   if (!replace) throwProblems(await planIndexConflicts(before, await ask()));
   const registry = await registryToWrite(writes, access, world);
   const signing = signFleet && (await signFleet(fleet.matrix.repository, registry));
-  const means = { engine, access, registry, lockFile, concurrency };
+  const means = { engine, access, registry, lockFile, pace };
   const run = { ...means, push: true, signing, strict: false };
   const pushed = waiting.length === 0 ? null : await runPlan(unpushed, fleet, run, world);
   const answer = { ...nothingBuilt, ...pushed };

@@ -17,6 +17,8 @@ export const entryAnnotations = {
   measured: "dev.imgmatch.measured",
   /** Only if others built the image: its CPU requirement is estimated or stated. */
   adopted: "dev.imgmatch.adopted",
+  /** Only if the image is deprecated: the day. The one row of a published index that changes. */
+  deprecated: "dev.imgmatch.deprecated",
   inputs: "dev.imgmatch.inputs",
   tag: "dev.imgmatch.tag",
   /** The true platform, `linux/amd64`: the entry's own `platform` says which runtimes may take it. */
@@ -32,6 +34,7 @@ export function annotationsOf(cell: string, { image, descriptor }: IndexEntry): 
     ...(adopted === undefined ? {} : { [entryAnnotations.adopted]: JSON.stringify(canonical(adopted)) }),
     [entryAnnotations.axes]: JSON.stringify(canonical(image.axes)),
     [entryAnnotations.cell]: cell,
+    ...(image.deprecated === undefined ? {} : { [entryAnnotations.deprecated]: image.deprecated }),
     ...(image.digest === descriptor.digest ? {} : { [entryAnnotations.digest]: image.digest }),
     [entryAnnotations.inputs]: image.inputDigest,
     ...(measured === undefined ? {} : { [entryAnnotations.measured]: JSON.stringify(canonical(measured)) }),
@@ -71,6 +74,9 @@ export function readEntry(
     requires: declaredBy(json[requires], json[measured]),
     ...(json[measured] === undefined ? {} : { measured: json[measured] }),
     ...(json[adopted] === undefined ? {} : { adopted: json[adopted] }),
+    ...(notes[entryAnnotations.deprecated] === undefined
+      ? {}
+      : { deprecated: notes[entryAnnotations.deprecated] }),
   } as unknown as IndexEntry["image"];
   return { ok: true, cell, image };
 }

@@ -76,10 +76,15 @@ export interface ShownImage {
   readonly withheld?: string;
 }
 
-/** Compares two entries without their descriptors, which follow from the digest. */
+/** Compares two entries without their descriptors, which follow from the digest, and without the day of deprecation, which may change. */
 export function sameImage(one: IndexedImage, other: IndexedImage): boolean {
   const [mine, theirs] = [one, other].map((image) => {
-    const said = { ...image, requires: neededRequirement(image), measured: measuredOf(image) };
+    const said = {
+      ...image,
+      deprecated: undefined,
+      requires: neededRequirement(image),
+      measured: measuredOf(image),
+    };
     return JSON.stringify(canonical(said));
   });
   return mine === theirs;

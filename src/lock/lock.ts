@@ -81,6 +81,8 @@ export interface LockedImage {
   readonly measured?: Measured;
   /** Only of an image that was built and not pushed: the place that has it. */
   readonly local?: LockedLocal;
+  /** The day from which on the image is deprecated, `2026-12-31`: the earliest of its cell's values. No input of the image. */
+  readonly deprecated?: string;
   /** Only of an image that others built, and `imgmatch adopt` opened. */
   readonly adopted?: LockedAdoption;
   /** Only of an image whose build was attested when it was pushed. */
@@ -103,6 +105,11 @@ export interface LockedImage {
   readonly blobs?: StoredBlobs;
   /** Wall time of the first build of these inputs, in whole seconds. Absent where another build, a Pulumi program or others made the image. */
   readonly buildSeconds?: number;
+}
+
+/** `2026-12-31`, a day of the calendar. */
+export function isDay(text: string): boolean {
+  return /^\d{4}-\d\d-\d\d$/.test(text) && new Date(`${text}T00:00:00Z`).toJSON()?.startsWith(text) === true;
 }
 
 /** Engines that keep what they build. */

@@ -24,6 +24,7 @@ import { type Digest, isDigest } from "../oci/digest.ts";
 import { isMediaType } from "../oci/media-types.ts";
 import { isRepository, isTag } from "../oci/reference.ts";
 import {
+  isDay,
   type Lock,
   type LockedAdoption,
   type LockedAttestation,
@@ -108,6 +109,7 @@ export const choosingFields = {
   requires: requirement,
   measured: ifPresent(measured),
   adopted: ifPresent(shape<LockedAdoption>({ cpu: oneOf("estimated", "stated") })),
+  deprecated: ifPresent(text({ test: isDay }, "a day")),
 };
 
 const bases = list(

@@ -8,14 +8,17 @@ import type { NamedHost } from "../facts/named-host.ts";
 import { note, type World } from "../io/world.ts";
 import { problemLines, unaskedLines } from "../resolve/answer-lines.ts";
 import { type HostResolution, resolveHosts } from "../resolve/resolver.ts";
-import { type QuestionOptions, readFleetQuestion, type NodeWorld } from "./question.ts";
+import { type AgeChoice, type QuestionOptions, readFleetQuestion, type NodeWorld } from "./question.ts";
 
 export interface ManyHosts extends QuestionOptions {
   /** Files, folders, or `-` for standard input. */
   readonly hosts?: readonly string[];
 }
 
-export async function resolveEach(options: ManyHosts, world: NodeWorld): Promise<readonly HostResolution[]> {
+export async function resolveEach(
+  options: ManyHosts & AgeChoice,
+  world: NodeWorld,
+): Promise<readonly HostResolution[]> {
   refuseSingle(options);
   const question = await readFleetQuestion(options, world);
   const answers = resolveHosts(question.lock, await readNamedHosts(options, world), question.options);

@@ -18,6 +18,7 @@ import { unaskedLines } from "../resolve/answer-lines.ts";
 import { answerOf, rankImages } from "../resolve/resolve-image.ts";
 import {
   requireMatch,
+  type AgeChoice,
   type QuestionOptions,
   readQuestion,
   type NodePorts,
@@ -26,6 +27,7 @@ import {
 
 export interface PullOptions
   extends Omit<QuestionOptions, Exclude<keyof HostChoice, "gpus"> | "explain" | "local">,
+    AgeChoice,
     Watching {
   /** The image's name here, `registry/repository:tag`. Default: the version's. */
   readonly as?: string;

@@ -37,8 +37,13 @@ export interface QuestionOptions extends HostChoice, RegistryFleetChoice {
   readonly explain?: boolean;
 }
 
+export interface AgeChoice {
+  /** False: no image whose day of deprecation has come. */
+  readonly deprecated?: boolean;
+}
+
 /** The options that are about no host. */
-type FleetChoice = Omit<QuestionOptions, keyof HostChoice>;
+type FleetChoice = Omit<QuestionOptions, keyof HostChoice> & AgeChoice;
 
 export interface FleetQuestion {
   readonly lock: Lock;
@@ -69,7 +74,7 @@ export type NodeWorld<Event = never> = HostWorld<Event> & NodePorts;
 
 /** Reads a question. With `--from`, the registry's index is its lock. */
 export async function readQuestion(
-  flags: QuestionOptions & DriverQuestion,
+  flags: QuestionOptions & DriverQuestion & AgeChoice,
   world: NodeWorld,
   readHost = readHostOf,
 ): Promise<Question> {
@@ -103,8 +108,15 @@ export async function readFleetQuestion(
 }
 
 /** The options that select images. */
-export async function choiceOf({ pin = [], cpu = false, requireGpu = false }: FleetChoice) {
-  return { pins: await compilePins(parsePins(pin)), cpuOnly: cpu, requireGpu };
+export async function choiceOf({
+  pin = [],
+  cpu = false,
+  requireGpu = false,
+  deprecated = true,
+}: FleetChoice) {
+  const today = new Date().toISOString().slice(0, "2026-12-31".length);
+  const day = deprecated ? {} : { notDeprecatedOn: today };
+  return { pins: await compilePins(parsePins(pin)), cpuOnly: cpu, requireGpu, ...day };
 }
 
 /** The ids of the images in these engines: an unpushed image among them counts as built. Throws `ENGINE_…` if an engine does not answer. */

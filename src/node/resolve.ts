@@ -6,6 +6,7 @@ import type { HostResolution } from "../resolve/resolver.ts";
 import {
   requireMatch,
   readQuestion,
+  type AgeChoice,
   type QuestionOptions,
   type NodePorts,
   type NodeWorld,
@@ -16,7 +17,7 @@ import type { ImmutableReference } from "../oci/immutable-reference.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";
 import type { Resolution } from "../resolve/verdict.ts";
 
-export interface ResolveOptions extends QuestionOptions, DriverQuestion, Watching {
+export interface ResolveOptions extends QuestionOptions, DriverQuestion, AgeChoice, Watching {
   /** Many hosts in place of one: files, folders, or `-` for standard input. */
   readonly hosts?: readonly string[];
 }
@@ -41,7 +42,10 @@ export interface ResolveFunction {
     options: ResolveOptions & { readonly hosts: readonly [string, ...string[]] },
     world?: Partial<World>,
   ): Promise<readonly HostResolution[]>;
-  (options?: QuestionOptions & DriverQuestion & Watching, world?: Partial<World>): Promise<ResolveAnswer>;
+  (
+    options?: QuestionOptions & DriverQuestion & AgeChoice & Watching,
+    world?: Partial<World>,
+  ): Promise<ResolveAnswer>;
 }
 
 export function resolveWith(ports: NodePorts): ResolveFunction {

@@ -11,9 +11,19 @@ import { accessTo } from "./launch/gpu-needs.ts";
 import { runImage, type StartEvent } from "./launch/run-image.ts";
 import type { LaunchCommand, LaunchRequest, LocalTarget } from "./launch/target.ts";
 import { docker, podman } from "./launch/targets/docker-run.ts";
-import { heldBy, type QuestionOptions, readQuestion, type NodePorts, type NodeWorld } from "./question.ts";
+import {
+  heldBy,
+  type AgeChoice,
+  type QuestionOptions,
+  readQuestion,
+  type NodePorts,
+  type NodeWorld,
+} from "./question.ts";
 
-export interface RunOptions extends Omit<QuestionOptions, "local" | "explain">, Watching<StartEvent> {
+export interface RunOptions
+  extends Omit<QuestionOptions, "local" | "explain">,
+    AgeChoice,
+    Watching<StartEvent> {
   /** Default: `docker`. */
   readonly engine?: LocalEngine;
   /** Further words for the engine's `run`: `["-v", "/data:/data"]`. */

@@ -42,12 +42,18 @@ export function leftOutLines({ images }: Pick<Lock, "images">, pins: Pins = {}):
 
 /** Lines about the choices that nobody asked for: unused GPUs, the image's libcuda, axes that nobody pinned. */
 export function unaskedLines({
+  match,
   unusedGpus,
   byPackage,
   openAxes = [],
   notes = [],
-}: Unasked): readonly string[] {
+}: Unasked & Partial<Pick<Resolution, "match">>): readonly string[] {
   return [
+    ...(match?.deprecated === undefined
+      ? []
+      : [
+          `deprecated: ${match.cell}, from ${match.deprecated} on: ask the fleet's team for what replaces it`,
+        ]),
     ...(unusedGpus === undefined ? [] : unusedLines(unusedGpus)),
     ...(byPackage === undefined
       ? []

@@ -66,6 +66,7 @@ function matchOf(lock: Lock, { ranked: [winner, next], order }: Ranking): Match 
     tier: fit.tier,
     ...(fit.as === undefined ? {} : { by: chosenNames(fit.as) }),
     ...(measured === null ? {} : { measured }),
+    ...(image.deprecated !== undefined && { deprecated: image.deprecated }),
     reasons: [next === undefined ? "the only image that fits" : explainOrder(order, winner, next)],
   };
 }

@@ -14,13 +14,16 @@ export interface ResolveImageOptions {
   readonly cpuOnly?: boolean;
   /** Only images with GPU code: no image at all rather than one that leaves the GPUs unused. */
   readonly requireGpu?: boolean;
+  /** No image whose day of deprecation is this day or before it: `2026-12-31`. Default: every image. */
+  readonly notDeprecatedOn?: string;
   /** Ids of the images that an engine of this machine has. Such an image counts as built though it was not pushed. */
   readonly local?: ReadonlySet<string>;
   /** Steps of the order to look at first, in place of the lock's own: see `orderBy`. */
   readonly prefer?: readonly string[];
 }
 
-export interface FitOptions extends Pick<ResolveImageOptions, "cpuOnly" | "requireGpu" | "local"> {
+export interface FitOptions
+  extends Pick<ResolveImageOptions, "cpuOnly" | "requireGpu" | "local" | "notDeprecatedOn"> {
   readonly pins?: Pins;
   /** Vendors for whose GPUs the fleet has images that could be the answer on some host. Default: none. */
   readonly gpuImages?: readonly GpuVendor[];

@@ -12,6 +12,7 @@ import type { ImmutableReference } from "../oci/immutable-reference.ts";
  */
 export const efforts = {
   PIN_MISMATCH: 1,
+  DEPRECATED: 1,
   NOT_BUILT: 1,
   NOT_PUSHED: 1,
   NVIDIA_REQUIRE_UNSATISFIED: 2,
@@ -200,6 +201,8 @@ export interface Match {
   readonly by?: readonly string[];
   /** The declared CPU features beside the features that the files use, in words. Only if they use less, or it is estimated. */
   readonly measured?: string;
+  /** The day from which on the image is deprecated: `2026-12-31`. */
+  readonly deprecated?: string;
   /** Why it beat the next one, in words. */
   readonly reasons: readonly string[];
 }

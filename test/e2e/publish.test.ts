@@ -141,9 +141,9 @@ describe("Publishing", needs(stack.available ? null : stack.reason), () => {
     expect(explained.stdout, explained.stderr).toMatch(/changed +content\b/);
     const known = project.lock();
     for (const [early, status] of [
-      [["plan", "--remote"], 0],
-      [["plan", "--remote", "--check"], 1],
-      [["plan", "--push"], 0],
+      [["plan", "--remote"], 6],
+      [["plan", "--remote", "--check"], 6],
+      [["plan", "--push"], 6],
       [["build", "--push", "--dry-run"], 6],
       [["build", "--push"], 6],
       [["build", "--push", "--index", "--dry-run"], 6],
@@ -152,6 +152,15 @@ describe("Publishing", needs(stack.available ? null : stack.reason), () => {
       const told = await project.run(...early);
       expect(told, told.stderr).toMatchObject({ status, stderr: expect.stringContaining("INDEX_CONFLICT") });
     }
+    // A pull request has one row, and one annotation, for the cells of one cause.
+    const shown = await imgmatch(["plan", "--remote", "--markdown"], {
+      cwd: project.folder,
+      env: { ...env, GITHUB_ACTIONS: "true" },
+    });
+    expect(
+      shown.stdout.match(/^\| INDEX\\_CONFLICT \|.* has 6 cells of other inputs .*context/gm),
+    ).toHaveLength(1);
+    expect(shown.stderr.match(/^::error title=INDEX_CONFLICT::/gm)).toHaveLength(1);
     // Before anything is built.
     expect(project.lock()).toEqual(known);
     expect(await project.run("build", "--push", "--replace-index")).toMatchObject({ status: 0 });

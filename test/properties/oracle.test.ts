@@ -43,12 +43,14 @@ describe("the oracle", () => {
       }),
       { numRuns: runs },
     );
-    // The comparison is worth something only when every outcome occurs: pins apart, which need a user, and keys of a newer imgmatch.
+    // The comparison is worth something only when every outcome occurs: pins and --no-deprecated apart, which need a user, and keys of a newer imgmatch.
     const outcomes = [
       "fits native",
       "fits minor",
       "fits forward",
-      ...Object.keys(efforts).filter((code) => code !== "PIN_MISMATCH" && code !== "REQUIREMENT_UNKNOWN"),
+      ...Object.keys(efforts).filter(
+        (code) => !["PIN_MISMATCH", "DEPRECATED", "REQUIREMENT_UNKNOWN"].includes(code),
+      ),
     ];
     if (runs < 10_000) return;
     expect(outcomes.filter((outcome) => !seen.has(outcome))).toEqual([]);

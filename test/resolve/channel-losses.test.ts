@@ -1,4 +1,5 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import type { Lock, LockedImage } from "../../src/lock/lock.ts";
 import { channelLosses } from "../../src/resolve/channel-losses.ts";
 import { cpuHost, gpuHost, h100 } from "./support/hosts.ts";
 import { cuda, gpuImage, image, lockOf } from "./support/locks.ts";
@@ -60,4 +61,62 @@ it("compares what both have images for where no host is named", () => {
   expect(losses("both", "thirteen")).toEqual(["it has images for CUDA 12, and would have none"]);
   expect(losses("both", "cpuOnly")).toEqual(["it has images for CUDA 12, and would have none"]);
   expect(losses("cpuOnly", "both")).toEqual([]);
+});
+
+describe("free axes, marches and GPU targets", () => {
+  const python = (version: string, change: Partial<LockedImage> = {}) =>
+    image({ ...change, axes: { march: "x86-64-v2", python: version } });
+  const moved = (from: Lock, to: Lock, ...names: (keyof typeof hosts)[]) =>
+    channelLosses(
+      from,
+      to,
+      names.map((name) => ({ name, facts: hosts[name] })),
+    );
+  const two = lockOf({ a: python("3.11"), b: python("3.12") });
+
+  it.each<[string, string[], string[]]>([
+    ["a value that goes", ["3.12", "3.13"], ["it has images with python=3.11, and would have none"]],
+    ["one that stays beside another", ["3.11", "3.12", "3.13"], []],
+    ["patch releases", ["3.11.9", "3.12.4"], []],
+  ])("tells %s, with hosts and without", (_, values, lines) => {
+    const after = lockOf(Object.fromEntries(values.map((value) => [value, python(value)])));
+    expect(moved(two, after)).toEqual(lines);
+    expect(moved(two, after, "cpu")).toEqual(lines);
+  });
+
+  it("takes a newer patch release, and the next version of an axis without a choice", () => {
+    const from = lockOf({ a: python("2.3.0"), b: python("2.4.0") });
+    expect(moved(from, lockOf({ a: python("2.3.1"), b: python("2.4.1") }))).toEqual([]);
+    expect(moved(from, lockOf({ a: python("2.4.1"), b: python("2.5.0") }))).toEqual([
+      "it has images with python=2.3.0, and would have none",
+    ]);
+    expect(moved(lockOf({ a: python("2.3.0") }), lockOf({ a: python("2.4.0") }))).toEqual([]);
+  });
+
+  it("asks each host with each choice", () => {
+    const gpu = (version: string) =>
+      python(version, { requires: gpuImage(cuda("12.8.1", ["sm_90"])).requires });
+    const from = lockOf({ a: gpu("3.11"), b: gpu("3.12") });
+    const to = lockOf({ a: python("3.11"), b: gpu("3.12") });
+    const line = "the CPU in place of CUDA 12 with python=3.11: new";
+    expect(moved(from, to, "new", "cpu")).toEqual([`1 host would get ${line}`]);
+    expect(moved(from, to)).toEqual(["it has images for CUDA 12 with python=3.11, and would have none"]);
+  });
+
+  it("tells a march and a card that no image serves any more", () => {
+    const on = (march: string, features: string[], code: string[]) =>
+      image({ requires: { cpu: { march, features }, cuda: cuda("12.8.1", code) } });
+    const from = lockOf({
+      low: on("x86-64-v2", ["pni"], ["sm_80"]),
+      high: on("x86-64-v3", ["avx2", "pni"], ["sm_86", "sm_90"]),
+    });
+    const high = on("x86-64-v3", ["avx2", "pni"], ["sm_80", "sm_90"]);
+    expect(moved(from, lockOf({ high }))).toEqual([
+      "it has images for CUDA 12 with sm_80 on x86-64-v2, and would have none",
+    ]);
+    expect(moved(from, lockOf({ low: on("x86-64-v2", ["pni"], ["sm_80"]) }))).toEqual([
+      "it has images for CUDA 12 with sm_90 on x86-64-v3, and would have none",
+    ]);
+    expect(moved(from, lockOf({ low: on("x86-64-v2", ["pni"], ["compute_80"]) }))).toEqual([]);
+  });
 });

@@ -46,6 +46,7 @@ const ways: Readonly<Record<ReasonCode, () => ReturnType<typeof checkFit>>> = {
     checkFit(gpuImage(cuda("12.8.1", ["sm_80"], { require: "cuda>=12.9" })), healthy),
   KERNEL_TOO_OLD: () => checkFit(image({ requires: { ...image().requires, kernel: "7.0" } }), healthy),
   PIN_MISMATCH: () => checkFit(image(), healthy, { pins: plainPins({ march: "broadwell" }) }),
+  DEPRECATED: () => checkFit(image({ deprecated: "2026-01-31" }), healthy, { notDeprecatedOn: "2026-01-31" }),
   NOT_BUILT: () => checkFit(image({ digest: null }), healthy),
   NOT_PUSHED: () =>
     checkFit(image({ digest: null, local: { engine: "docker", id: `sha256:${"1".repeat(64)}` } }), healthy),

@@ -3,7 +3,7 @@
 import { lockPath } from "../../lock/lock.ts";
 import type { Command } from "commander";
 import type { EngineName } from "../../fleet/engines/engine-traits.ts";
-import { choice, many, withJson, withRegistries } from "./options.ts";
+import { choice, many, positive, withJson, withRegistries } from "./options.ts";
 
 /** As docker's: `plain` has the steps' output, and where nothing is said a terminal has what fits, and a log one line for each cell. */
 const progressNames = ["auto", "plain", "tty", "quiet"] as const;
@@ -113,6 +113,27 @@ export function withProgress(command: Command): Command {
         progressNames,
         "auto",
       ),
+    );
+}
+
+/** Adds the pace of builds. */
+export function withPace(command: Command): Command {
+  return command
+    .optionsGroup("Options:")
+    .option(
+      "--concurrency <n>",
+      "Build and push this many cells at once (default: one for each processor, up to 16)",
+      positive("--concurrency 4"),
+    )
+    .option(
+      "--max-failures <n>",
+      "Begin no other cell after so many have failed",
+      positive("--max-failures 3"),
+    )
+    .option(
+      "--cell-timeout <minutes>",
+      "End the build of a cell that takes longer, as where a step hangs",
+      positive("--cell-timeout 60"),
     );
 }
 

@@ -73,6 +73,9 @@ export function withQuestion(command: Command): Command {
   );
 }
 
+/** For commands that answer for one moment. */
+export const noDeprecated = ["--no-deprecated", "Choose no image whose day of deprecation has come"] as const;
+
 /** Adds `--from`, a fleet of a registry in place of a lock. */
 export function withFrom(command: Command): Command {
   return command

@@ -1,9 +1,11 @@
 /** Reporters of a running build: each turns events into text for one kind of reader. */
 
-import type { BuildEvent, CellResult } from "../../fleet/engines/built-cell.ts";
+import type { BuildEvent, CellResult, FailedCell } from "../../fleet/engines/built-cell.ts";
 import type { SummaryEvent } from "../../fleet/run/build-events.ts";
 import { assertNever, type Problem, wholeMessage } from "../../errors.ts";
 import { printable } from "../../printable.ts";
+import { count } from "../../io/table.ts";
+import { type Alike, byCause, cellsOf } from "./causes.ts";
 import { annotation } from "./annotation.ts";
 import { reportProblem } from "./problems.ts";
 import type { Style } from "./style.ts";
@@ -116,16 +118,17 @@ function warningsOnce(style: Style): (event: BuildEvent) => readonly string[] {
   };
 }
 
-/** Adds an annotation for each problem of a failed cell. */
+/** Adds an annotation for each cause of failures. */
 export function annotating(
   reporter: BuildReporter,
   { write }: Pick<ReporterOptions, "write">,
 ): BuildReporter {
   return (event) => {
     reporter(event);
-    if (event.type !== "failed") return;
-    for (const problem of event.problems)
-      write(annotation(`${event.cell}: ${problem.code}`, wholeMessage(problem)));
+    if (event.type !== "summary") return;
+    for (const alike of failuresByCause(event.results))
+      for (const problem of alike[0].problems)
+        write(annotation(`${cellsOf(alike)}: ${problem.code}`, wholeMessage(problem)));
   };
 }
 
@@ -166,18 +169,26 @@ function summaryText(
     ...(interrupted > 0 ? [style.warn(`${interrupted} not done`)] : []),
     ...(kept > 0 ? [`${kept} kept`] : []),
   ];
-  const failures = results.flatMap((result) =>
-    result.status === "failed" ? failureLines(result, style) : [],
-  );
+  const failures = failuresByCause(results).flatMap((alike) => failureLines(alike, style));
   return `${[...failures, parts.join(", ")].join("\n")}\n`;
 }
 
-function failureLines(result: Extract<CellResult, { status: "failed" }>, style: Style): string[] {
-  const problems = result.problems.map((problem: Problem) => reportProblem(problem, style));
+/** The end of what a step printed is part of its cause. */
+export function failuresByCause(results: readonly CellResult[]): readonly Alike<FailedCell>[] {
+  const failed = results.filter((result) => result.status === "failed");
+  return byCause(failed, ({ problems }) =>
+    problems.map(({ code, message, details = [] }) => `${code} ${message} ${details.at(-1)}`).join("\n"),
+  );
+}
+
+/** The names of all cells, and the problems and the log of the first. */
+function failureLines(alike: Alike<FailedCell>, style: Style): string[] {
+  const [{ problems, log }, ...others] = alike;
+  const names = alike.map(({ cell }) => style.strong(cell)).join(", ");
   return [
-    printable(`${style.strong(result.cell)}:`),
-    ...problems,
-    ...(result.log === null ? [] : [printable(`  log: ${result.log}`)]),
+    printable(`${others.length === 0 ? "" : `${count(alike.length, "cell")}: `}${names}:`),
+    ...problems.map((problem: Problem) => reportProblem(problem, style)),
+    ...(log === null ? [] : [printable(`  log: ${log}`)]),
   ];
 }
 

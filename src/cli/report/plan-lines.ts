@@ -5,7 +5,8 @@ import { type Action, actions } from "../../fleet/plan/planned-cell.ts";
 import { groupBy } from "../../io/collections.ts";
 import { count, tableRows, wrap } from "../../io/table.ts";
 import { printable } from "../../printable.ts";
-import { details, escaped, table } from "./markdown.ts";
+import { byCause, cellsOf } from "./causes.ts";
+import { details, escaped, mostBytes, problemTable, table, tableWithin } from "./markdown.ts";
 import type { Meaning, Style } from "./style.ts";
 
 const phrases: Record<Action, readonly [text: string, colour: Meaning]> = {
@@ -26,34 +27,63 @@ const mostNamed = 20;
 const counted: readonly Action[] = ["keep", "impossible", "excluded"];
 
 export function reportPlan(
-  { name, version, repository, cells, counts }: PlanJson,
+  { name, version, repository, cells, counts, unknown }: PlanJson,
   all: boolean,
   style: Style,
 ) {
   const of = (action: Action) => cells.filter((each) => each.action === action);
-  const one = (action: Action) => (all ? of(action).map(cellRow) : shortened(of(action), action));
+  const one = (action: Action) =>
+    all
+      ? of(action).map(cellRow)
+      : action === "conflict"
+        ? causeRows(of(action))
+        : shortened(of(action), action);
   const named = actions.filter((action) => all || !counted.includes(action)).flatMap(one);
   return [
     style.strong(printable(`${name} ${version} → ${repository}`)),
     ...tableOf(named, style),
     ...(all ? [] : tableOf(countedRows(cells), style)),
     ...(cells.some(isUntagged) ? ["tags follow from the digests of the base images"] : []),
+    ...(unknown === undefined ? [] : [style.warn(printable(unknown))]),
     ...wrap(summarise({ counts, cells }), style.width),
     "",
   ].join("\n");
 }
 
-/** The plan for a job's summary. Texts of the matrix stay within their cells of the table. */
-export function planMarkdown({ name, version, repository, cells, counts }: PlanJson): readonly string[] {
+/**
+ * The plan for a pull request or a job's summary. Texts of the matrix stay within their cells of the table. A plan of many cells has a row
+ * for each cause.
+ */
+export function planMarkdown(answer: PlanJson): readonly string[] {
+  const { name, version, repository, cells, counts, problems = [], unknown } = answer;
   const toBuild = cells.filter(({ action }) => !counted.includes(action));
   const out = countedRows(cells);
+  const room = mostBytes / 3;
+  const heads = ["", "cell", "platform", ""];
+  const whole = table(heads, toBuild.map(cellRow));
+  const isSmall = Buffer.byteLength(whole.join("\n")) <= room;
+  const rows = isSmall ? whole : tableWithin(room, heads, causeRows(toBuild));
   return [
     `### ${escaped(`${name} ${version} → ${repository}`)}`,
     "",
     `${escaped(summarise({ counts, cells }))}.`,
-    ...(toBuild.length === 0 ? [] : ["", ...table(["", "cell", "platform", ""], toBuild.map(cellRow))]),
-    ...(out.length === 0 ? [] : details("What no image is built for", table(["", "cells", "why"], out))),
+    ...(unknown === undefined ? [] : ["", `${escaped(unknown)}.`]),
+    ...problemTable(room, problems),
+    ...(toBuild.length === 0 ? [] : ["", ...rows]),
+    ...(out.length === 0
+      ? []
+      : details("What no image is built for", tableWithin(room, ["", "cells", "why"], out))),
   ];
+}
+
+/** A row for the cells of one action and one cause: their number and the first of them, and what is said of the first. */
+function causeRows(cells: readonly PlanCellJson[]): string[][] {
+  return byCause(cells, ({ action, reason }) => `${action} ${reason}`).map((alike) => {
+    const [first] = alike;
+    if (alike.length === 1) return cellRow(first);
+    const platforms = [...new Set(alike.map(({ platform }) => platform))].join(", ");
+    return [first.action, cellsOf(alike), platforms, first.reason ?? ""];
+  });
 }
 
 function tableOf(rows: readonly (readonly string[])[], style: Style): readonly string[] {

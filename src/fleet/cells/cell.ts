@@ -31,6 +31,8 @@ export interface Cell {
   /** The reason if no case of a value is for this cell, which then cannot be built; null for most cells. */
   readonly unmatched: string | null;
   readonly requires: Requirement;
+  /** The earliest day from which on a value of it is deprecated. */
+  readonly deprecated?: string;
 }
 
 /** The path of a cell's Dockerfile, relative to the matrix file. */

@@ -44,6 +44,9 @@ export function makeCell(matrix: Matrix, values: CellValues): Cell {
   const platform = marchPlatform(march.march);
   const matched = { axes, platform, accel, march, free };
   const { compute, named, unmatched } = chooseCases(matrix, { ...matched, values, compute: listed });
+  const [deprecated] = [...Object.values(values), ...Object.values(named)]
+    .flatMap((value) => value?.deprecated ?? [])
+    .sort();
   return {
     id: ids.join("_"),
     ...matched,
@@ -53,6 +56,7 @@ export function makeCell(matrix: Matrix, values: CellValues): Cell {
     named,
     unmatched,
     requires: requirementOf(march, accel, compute),
+    ...(deprecated !== undefined && { deprecated }),
   };
 }
 

@@ -106,6 +106,7 @@ export function lockEntryOf(
     ...(built.digest === null ? localOf(built.image, localEngine) : {}),
     ...(built.manifest === null ? {} : { manifest: built.manifest }),
     requires: cell.requires,
+    ...(cell.deprecated !== undefined && { deprecated: cell.deprecated }),
     ...(built.measured === null ? {} : { measured: built.measured }),
     ...(built.attested && { attested: built.attested }),
     ...(built.signed && { signed: built.signed }),

@@ -15,6 +15,7 @@ import {
   pattern,
   patterns,
   platformValue,
+  life,
   settings,
   text,
   when,
@@ -22,7 +23,7 @@ import {
 
 const steps = Object.keys(orderSteps);
 
-const namedCase = z.object({ ...settings, when, value: ownText.optional() }).catchall(ownText);
+const namedCase = z.object({ ...settings, ...life, when, value: ownText.optional() }).catchall(ownText);
 
 const attest = z
   .strictObject({

@@ -136,6 +136,8 @@ export interface Value {
   /** All labels of the axis, if another value's label is an alias of this value: the label then means the other value alone. */
   readonly labelsOfAxis?: ReadonlySet<string>;
   readonly at: Place;
+  /** The day from which on it is deprecated: `2026-12-31`. */
+  readonly deprecated?: string;
   readonly settings: Settings;
   /** Further keys of the value, which templates see. */
   readonly data: Data;

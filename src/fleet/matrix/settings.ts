@@ -16,9 +16,11 @@ export function broughtBy(
   entry: object | string,
   kind: ValueKind,
   at: Place,
-): Pick<Value, "at" | "settings" | "data"> {
+): Pick<Value, "at" | "settings" | "data" | "deprecated"> {
   if (typeof entry === "string" || Array.isArray(entry)) return { at, settings: {}, data: {} };
-  return { at, settings: parseSettings(entry, () => at), data: ownTexts(entry, kind) };
+  const { deprecated }: { readonly deprecated?: string } = entry;
+  const day = deprecated === undefined ? {} : { deprecated };
+  return { at, ...day, settings: parseSettings(entry, () => at), data: ownTexts(entry, kind) };
 }
 
 /** @param placeOf the place of a key, for messages: the settings of a value have the place of the value */
@@ -70,7 +72,7 @@ export function splitKey(name: string): readonly [axis: string, key?: string] {
 
 /** The settings of a free value count as texts too: templates see them. */
 function ownTexts(entry: object, kind: ValueKind): Data {
-  const known = new Set(kind === "free" ? ["value", "label"] : valueShapes[kind].keys);
+  const known = new Set(kind === "free" ? ["value", "label", "deprecated"] : valueShapes[kind].keys);
   const isText = (value: unknown) => typeof value === "string" || Array.isArray(value);
   return Object.fromEntries(
     Object.entries(entry).filter(([key, value]) => !known.has(key) && isText(value)),

@@ -4,6 +4,7 @@
  */
 
 import { z } from "zod";
+import { isDay } from "../../lock/lock.ts";
 import { onPaths } from "../../lock/requirement.ts";
 
 // zod compiles a function for each shape by default. A matrix is read once, so that compiling takes longer than it saves.
@@ -53,6 +54,16 @@ export const settings = {
     .enum(["true", "false"])
     .optional()
     .describe("true: a CI job of its cells makes room on its disk first."),
+};
+
+/** What any value may have beside its settings. */
+export const life = {
+  deprecated: text
+    .refine(isDay, "must be a day: 2026-12-31")
+    .optional()
+    .describe(
+      "From this day on its images are deprecated: plan and resolve warn. No input of an image, and no template sees it.",
+    ),
 };
 
 /** A key that imgmatch does not read. Templates see it. */
@@ -120,7 +131,7 @@ const toolkitKeys = {
   require: text.optional().describe("NVIDIA_REQUIRE_CUDA of the base image."),
 };
 
-const cudaKeys = { ...settings, toolkit: text, ...baseKeys, ...toolkitKeys };
+const cudaKeys = { ...settings, ...life, toolkit: text, ...baseKeys, ...toolkitKeys };
 
 export const cudaValue = z.union([
   text.describe("A toolkit version such as 12.8.1, or none for the CPU-only row."),
@@ -136,6 +147,7 @@ export type ReleaseKey = keyof typeof releaseKeys;
 
 const accelKeys = {
   ...settings,
+  ...life,
   ...releaseKeys,
   accel: text
     .optional()
@@ -174,6 +186,7 @@ export const when = z
 
 const computeKeys = {
   ...settings,
+  ...life,
   value: targets.optional(),
   cases: z
     .array(z.strictObject({ when, value: targets }))
@@ -185,7 +198,7 @@ const computeKeys = {
 
 export const computeValue = z.union([...targets.options, z.object(computeKeys).catchall(ownText)]);
 
-const platformKeys = { ...settings, platform: text };
+const platformKeys = { ...settings, ...life, platform: text };
 
 export const platformValue = z.union([
   text.describe("linux/amd64, linux/arm64, linux/ppc64le or linux/riscv64."),
@@ -194,6 +207,7 @@ export const platformValue = z.union([
 
 const marchKeys = {
   ...settings,
+  ...life,
   march: text,
   label: text.optional(),
   without: z.array(text).optional(),
@@ -204,7 +218,7 @@ export const marchValue = z.union([
   z.object(marchKeys).catchall(ownText),
 ]);
 
-const freeKeys = { ...settings, value: text, label: text.optional() };
+const freeKeys = { ...settings, ...life, value: text, label: text.optional() };
 
 const freeValue = z.union([
   text,

@@ -1,6 +1,6 @@
 /** Writes a plan as `imgmatch plan --json` prints it: a contract. */
 
-import type { Problem } from "../../errors.ts";
+import { type Problem, wholeMessage } from "../../errors.ts";
 import type { LockedImage } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { type Cell, dockerfilePath } from "../cells/cell.ts";
@@ -29,6 +29,8 @@ export interface PlanJson {
   readonly cells: readonly PlanCellJson[];
   /** Absent without problems. A base that does not exist, or whose registry does not answer, is one. */
   readonly problems?: readonly Pick<Problem, "code" | "message" | "fix" | "at">[];
+  /** What a registry did not tell, and why; absent if each answered, or none was asked. */
+  readonly unknown?: string;
 }
 
 /** `requires` is declared. `measured` and `digest` are the lock's; `measured` only of a cell that is kept. */
@@ -38,6 +40,8 @@ export interface PlanCellJson
   readonly cell: string;
   /** Absent for the fleet's. */
   readonly repository?: string;
+  /** The day from which on it is deprecated; absent for most. */
+  readonly deprecated?: string;
   readonly dockerfile: string;
   /** Absent for cells that nobody builds. */
   readonly build?: CellBuildJson;
@@ -59,7 +63,11 @@ export interface CellBuildJson {
   readonly runner: readonly string[] | null;
 }
 
-export function planToJson(plan: Plan, problems: readonly Problem[] = []): PlanJson {
+export function planToJson(
+  plan: Plan,
+  problems: readonly Problem[] = [],
+  unknown: string | null = null,
+): PlanJson {
   const { matrix, cells, retired } = plan;
   return {
     schemaVersion: planSchemaVersion,
@@ -70,11 +78,13 @@ export function planToJson(plan: Plan, problems: readonly Problem[] = []): PlanJ
     counts: countActions(plan),
     cells: [...cells.map(cellToJson), ...retired.map(retiredToJson)],
     ...(problems.length > 0 && { problems: problems.map(problemToJson) }),
+    ...(unknown !== null && { unknown }),
   };
 }
 
-function problemToJson({ code, message, fix, at }: Problem) {
-  return { code, message, ...(fix !== undefined && { fix }), ...(at !== undefined && { at }) };
+function problemToJson({ code, message, details = [], fix, at }: Problem) {
+  const whole = wholeMessage({ message, details });
+  return { code, message: whole, ...(fix !== undefined && { fix }), ...(at !== undefined && { at }) };
 }
 
 function cellToJson({ cell, comparison, locked, ...planned }: PlannedCell): PlanCellJson {
@@ -93,6 +103,7 @@ function cellToJson({ cell, comparison, locked, ...planned }: PlannedCell): Plan
     requires: cell.requires,
     ...(action !== "keep" || locked?.measured === undefined ? {} : { measured: locked.measured }),
     bases,
+    ...(cell.deprecated !== undefined && { deprecated: cell.deprecated }),
     dockerfile: dockerfilePath(cell),
     ...(planned.dockerfile !== null && { build: buildOf(cell, planned.dockerfile) }),
     changes: comparison.filter(({ changed }) => changed !== false),

@@ -10,7 +10,8 @@ import {
   withDigest,
   withTag,
 } from "../../oci/reference.ts";
-import { compareFirst } from "../../io/collections.ts";
+import { compareFirst, groupBy } from "../../io/collections.ts";
+import { count } from "../../io/table.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import type { Action, Plan, PlannedCell } from "../plan/planned-cell.ts";
 import { variantGroups } from "../cells/groups.ts";
@@ -44,6 +45,28 @@ const replace = `find out who wrote this tag, and ${replaceAll}`;
 
 function conflict(reference: ImageReference, says: string, fix = raise): Problem {
   return { code: "INDEX_CONFLICT", message: `${formatImageReference(reference)} ${says}`, fix };
+}
+
+/** What the index says of a cell. */
+interface Difference {
+  readonly cell: string;
+  readonly says: string;
+  /** What all cells of one problem share. */
+  readonly cause: string;
+}
+
+const mostListed = 20;
+
+/** One problem for all cells of a cause. */
+function conflictsOf(reference: ImageReference, found: readonly Difference[], fix: string): Problem[] {
+  return [...groupBy(found, ({ cause }) => cause)].map(([cause, alike]) => {
+    const [{ cell, says } = { cell: "", says: "" }, ...others] = alike;
+    if (others.length === 0) return conflict(reference, `has ${cell} as ${says}`, fix);
+    const lines = alike.slice(0, mostListed).map((each) => `    ${each.cell}: ${each.says}`);
+    const more = alike.length - lines.length;
+    const details = more === 0 ? lines : [...lines, `    and ${more} more`];
+    return { ...conflict(reference, `has ${count(alike.length, "cell")} ${cause}`, fix), details };
+  });
 }
 
 export interface CurrentIndex {
@@ -83,7 +106,7 @@ export async function readCurrentIndex({
   }
 }
 
-/** One `INDEX_CONFLICT` for every cell of which the two say different things. */
+/** An `INDEX_CONFLICT` for all cells of which the two say different things in the same way. */
 export function indexConflicts(
   current: FleetIndex,
   mine: Pick<FleetIndex, "prefer"> & {
@@ -93,21 +116,23 @@ export function indexConflicts(
   fix = raise,
 ): Problem[] {
   const entries = [...mine.entries].sort(compareFirst);
-  const problems = entries.flatMap(([cell, { image }]): Problem[] => {
+  const found = entries.flatMap(([cell, { image }]): Difference[] => {
     const theirs = current.entries.get(cell)?.image;
     if (theirs === undefined || sameImage(theirs, image)) return [];
-    const what =
-      theirs.digest === image.digest
-        ? `${theirs.digest} with other requirements, measurements, axes or tag`
-        : `${theirs.digest}; the lock has ${image.digest}`;
-    return [conflict(reference, `has ${cell} as ${what}`, fix)];
+    const { digest } = theirs;
+    return digest === image.digest
+      ? [{ cell, says: `${digest} ${otherwise}`, cause: otherwise }]
+      : [{ cell, says: `${digest}; the lock has ${image.digest}`, cause: "with other images than the lock" }];
   });
+  const problems = conflictsOf(reference, found, fix);
   if (current.prefer.join() !== mine.prefer.join()) {
     const [theirs, ours] = [current, mine].map(({ prefer }) => prefer.join(", ") || "nothing");
     problems.push(conflict(reference, `prefers ${theirs}, the matrix ${ours}`, fix));
   }
   return problems;
 }
+
+const otherwise = "with other requirements, measurements, axes or tag";
 
 /**
  * One `INDEX_CONFLICT` for every cell whose descriptor names another image than its annotations. Runtimes go by the descriptor. The index may
@@ -182,15 +207,15 @@ async function conflictsWith(
   const current = await readCurrentIndex({ registry, reference });
   if (current === null) return [];
   const entries = new Map<string, { readonly image: IndexedImage }>();
-  const problems: Problem[] = [];
-  for (const { cell, action, locked, inputDigest } of cells) {
+  const changed: Difference[] = [];
+  for (const { cell, action, reason, locked, inputDigest } of cells) {
     const theirs = current.index.entries.get(cell.id)?.image;
     if (theirs === undefined) continue;
     const mine = action === "keep" && locked !== null ? indexedImage(locked) : null;
     if (mine !== null) entries.set(cell.id, { image: mine });
     else if (inputDigest !== null && inputDigest !== theirs.inputDigest && action !== "keep") {
-      const what = `${theirs.digest} of inputs ${theirs.inputDigest}; this plan has inputs ${inputDigest}`;
-      problems.push(conflict(reference, `has ${cell.id} as ${what}`));
+      const says = `${theirs.digest} of inputs ${theirs.inputDigest}; this plan has inputs ${inputDigest}`;
+      changed.push({ cell: cell.id, says, cause: `of other inputs than this plan (${reason})` });
     }
   }
   const kept = cells.filter(
@@ -198,7 +223,7 @@ async function conflictsWith(
   );
   return [
     ...indexConflicts(current.index, { prefer: matrix.prefer, entries }, reference),
-    ...problems,
+    ...conflictsOf(reference, changed, raise),
     ...(isOfLock
       ? lackedCells(
           current.index,
@@ -213,7 +238,7 @@ const beforePush =
   "raise the version of the matrix; or, where this version is to have other images on purpose, as for a rebuild on newer bases, give --replace-index to this build --push and to publish, with the same --only";
 
 /**
- * The conflicts of a push without an index: one problem for all cells. None where the version's tag is no index, which then has no
+ * The conflicts of a push without an index. None where the version's tag is no index, which then has no
  * publisher. A registry that does not answer stops no build: `tell` gets a line.
  */
 export async function pushConflicts(
@@ -223,10 +248,8 @@ export async function pushConflicts(
 ): Promise<readonly Problem[]> {
   if (!plan.cells.some(({ action }) => action === "build")) return [];
   try {
-    const [first, ...more] = await withoutTaken(planIndexConflicts(plan, await connect()));
-    if (first === undefined) return [];
-    const others = more.length === 0 ? "" : `, and so on for ${more.length} more`;
-    return [{ ...first, message: `${first.message}${others}`, fix: beforePush }];
+    const found = await withoutTaken(planIndexConflicts(plan, await connect()));
+    return found.map((problem) => ({ ...problem, fix: beforePush }));
   } catch (error) {
     if (!(error instanceof RegistryError)) throw error;
     tell(`whether an index of ${plan.matrix.version} is published is not known: ${faultOf(error)}`);

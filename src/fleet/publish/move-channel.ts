@@ -22,7 +22,7 @@ import { namedImages, type PlanIndexOptions } from "./publish-plan-index.ts";
 import { writeTag, type Writing } from "./write-tag.ts";
 
 /** Type of the record that is attached to a channel's new content: by whom it was moved, when, and from where. */
-const channelRecordType = "application/vnd.imgmatch.channel.v1+json";
+export const channelRecordType = "application/vnd.imgmatch.channel.v1+json";
 
 export interface ChannelMove {
   readonly name: string;

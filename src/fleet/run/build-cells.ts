@@ -51,6 +51,8 @@ export interface CellOptions {
   readonly drain: AbortSignal;
   /** Ends pushes too. */
   readonly stop: AbortSignal;
+  /** The longest build of one image; it ends a hung step. No limit by default. */
+  readonly cellTimeoutMs?: number | undefined;
 }
 
 export interface FinishedJob {
@@ -60,6 +62,8 @@ export interface FinishedJob {
 
 export interface BuildJobsOptions extends Omit<CellOptions, "drain" | "stop"> {
   readonly concurrency: number;
+  /** After so many failed cells nothing new starts; what runs goes on to its end. No limit by default. */
+  readonly maxFailures?: number | undefined;
   /** Called with the jobs that finished since the call before. No two calls run at once. An error of it ends the build. */
   readonly onBuilt: (finished: readonly FinishedJob[]) => Promise<void>;
   /** First interruption: nothing new starts, builds end; pushes are finished, and what they push is opened. */
@@ -74,18 +78,25 @@ export interface BuildJobsOptions extends Omit<CellOptions, "drain" | "stop"> {
  */
 export async function buildJobs(
   jobs: readonly BuildJob[],
-  { concurrency, onBuilt, ...options }: BuildJobsOptions,
+  { concurrency, maxFailures = Number.POSITIVE_INFINITY, onBuilt, ...options }: BuildJobsOptions,
 ): Promise<readonly CellResult[]> {
   const fatal = new AbortController();
   const stop = anySignal(options.stop);
   const drain = anySignal(options.drain, options.stop, fatal.signal);
   const limit = pLimit(concurrency);
   const record = groupWrites(onBuilt);
+  let failures = 0;
+  const begin = async (job: BuildJob): Promise<CellResult> => {
+    if (failures >= maxFailures) return interrupted(job, options);
+    const result = await buildCell(job, { ...options, drain, stop });
+    if (result.status === "failed") failures++;
+    return result;
+  };
 
   async function buildOne(job: BuildJob): Promise<CellResult> {
     try {
       // While it is recorded, others are built: writing the lock of a large fleet takes a while.
-      const built = await limit(buildCell, job, { ...options, drain, stop });
+      const built = await limit(begin, job);
       if (built.status !== "built") return built;
       await record({ job, built });
       options.onEvent({ type: "done", ...built });
@@ -142,11 +153,7 @@ export function groupWrites<Item>(
 export async function buildCell(job: BuildJob, options: CellOptions): Promise<CellResult> {
   const { cell, inputDigest } = job;
   const { drain, stop, logFolder, onEvent } = options;
-  const interrupted = (): InterruptedCell => {
-    onEvent({ type: "interrupted", cell });
-    return { status: "interrupted", cell };
-  };
-  if (drain.aborted) return interrupted();
+  if (drain.aborted) return interrupted(job, options);
   const started = performance.now();
   let log: CellLog | null = null;
   let made: MadeImage;
@@ -156,7 +163,7 @@ export async function buildCell(job: BuildJob, options: CellOptions): Promise<Ce
     made = await makeImage(job, log, options);
   } catch (error) {
     const path = (await log?.close(faultOf(error))) ?? null;
-    if (drain.aborted && isAbort(error, drain, stop)) return interrupted();
+    if (drain.aborted && isAbort(error, drain, stop)) return interrupted(job, options);
     const problem = systemProblem(error);
     if (problem === null) throw error;
     const durationMs = performance.now() - started;
@@ -168,12 +175,17 @@ export async function buildCell(job: BuildJob, options: CellOptions): Promise<Ce
   return { status: "built", cell, inputDigest, ...made, log: await log.close(null), durationMs };
 }
 
+function interrupted({ cell }: BuildJob, { onEvent }: Pick<CellOptions, "onEvent">): InterruptedCell {
+  onEvent({ type: "interrupted", cell });
+  return { status: "interrupted", cell };
+}
+
 type MadeImage = Omit<BuiltCell, "status" | "cell" | "inputDigest" | "log" | "durationMs">;
 
 async function makeImage(
   { cell, request, reference, inputDigest, takesOver }: BuildJob,
   log: CellLog,
-  { engine, publishing, examine, drain, stop, onEvent }: CellOptions,
+  { engine, publishing, examine, drain, stop, onEvent, cellTimeoutMs }: CellOptions,
 ): Promise<MadeImage> {
   const onLog = (line: string) => {
     log.write(line);
@@ -187,7 +199,9 @@ async function makeImage(
   const build = async () => {
     const startedAt = new Date();
     const started = performance.now();
-    const image = await engine.build(request, { signal: drain, onLog });
+    const image = await inTime(cell, cellTimeoutMs, drain, (signal) =>
+      engine.build(request, { signal, onLog }),
+    );
     return { image, buildMs: performance.now() - started, startedAt, finishedAt: new Date() };
   };
   if (reference === null || publishing === null) {
@@ -238,6 +252,33 @@ async function makeImage(
   const spent = how === "pushed" ? buildMs : null;
   const vouched = { attested: attested.get(digest), signed: signed.get(digest) };
   return { ...published, image, buildMs: spent, ...examined, ...vouched };
+}
+
+/** Throws `BUILD_TIMEOUT` where the work takes longer. */
+async function inTime<T>(
+  cell: string,
+  timeoutMs: number | undefined,
+  drain: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  if (timeoutMs === undefined) return work(drain);
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), timeoutMs);
+  try {
+    return await work(anySignal(drain, late.signal));
+  } catch (error) {
+    if (drain.aborted || !late.signal.aborted) throw error;
+    throw new ImgmatchError(
+      {
+        code: "BUILD_TIMEOUT",
+        message: `${cell}: the build did not end within ${timeoutMs / 60_000} min`,
+        fix: "read the end of the log for the step that hung; a build that needs longer gets a larger --cell-timeout",
+      },
+      { cause: error },
+    );
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 const inEngine = { digest: null, manifest: null, blobs: null } as const;

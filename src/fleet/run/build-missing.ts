@@ -6,6 +6,7 @@ import { readRevision } from "../../io/git.ts";
 import type { World } from "../../io/world.ts";
 import type { FullRegistryClient } from "../../oci/registry/create-client.ts";
 import { version } from "../../version.ts";
+import type { BuildPace } from "../build-choice.ts";
 import { declaredImages } from "../audit/declared-image.ts";
 import { type Examining, imageExaminer } from "../audit/image-examiner.ts";
 import { allEntries } from "../context/cell-context.ts";
@@ -34,7 +35,7 @@ export interface BuildMeans {
   /** For what is built and pushed. */
   readonly registry: FullRegistryClient;
   readonly lockFile: string;
-  readonly concurrency: number | undefined;
+  readonly pace: BuildPace;
   readonly push: boolean;
   /** null where nobody signs. */
   readonly signing: FleetSigner | null;
@@ -44,7 +45,7 @@ export interface BuildMeans {
 export async function buildMissing(
   plan: Plan,
   fleet: Fleet,
-  { engine: choice, registry, concurrency = buildsAtOnce(), push, signing, ...options }: BuildMeans,
+  { engine: choice, registry, pace, push, signing, ...options }: BuildMeans,
   { env, signal, onEvent, ...ports }: World<FleetBuildEvent> & BuildPorts,
   onEffect: OnEffect,
 ): Promise<BuildSummary> {
@@ -67,7 +68,10 @@ export async function buildMissing(
       onEffect,
     });
   return buildPlan(plan, fleet, {
-    ...{ engine, revision, concurrency, onEvent, lockFile: options.lockFile, drain: signal },
+    ...{ engine, revision, onEvent, lockFile: options.lockFile, drain: signal },
+    concurrency: pace.concurrency ?? buildsAtOnce(),
+    maxFailures: pace.maxFailures,
+    cellTimeoutMs: pace.cellTimeout === undefined ? undefined : pace.cellTimeout * 60_000,
     builder: { described, localEngine: localEngineOf(choice) },
     publishing: push ? { registry, signing, attest } : null,
     examine: plan.matrix.measure ? await examiner() : null,

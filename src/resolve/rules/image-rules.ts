@@ -41,6 +41,15 @@ const acceleratorRule: ImageRule = ({ requires: { accelerator }, axes: { accel }
   ]);
 };
 
+const deprecatedRule: ImageRule = ({ deprecated }, { notDeprecatedOn: day }) =>
+  day === undefined || deprecated === undefined || deprecated > day
+    ? null
+    : misfit(
+        "DEPRECATED",
+        `is deprecated since ${deprecated}, and --no-deprecated asks for one that is not`,
+        [byHand("pin values that are not deprecated, or leave --no-deprecated out")],
+      );
+
 const understoodRule: ImageRule = ({ requires }) => checkUnderstood(requires);
 
 /** Nobody can say whether a host meets a need that this imgmatch does not know. */
@@ -78,6 +87,7 @@ export const imageRules: readonly ImageRule[] = [
   pinsRule,
   kindRule,
   acceleratorRule,
+  deprecatedRule,
   understoodRule,
   builtRule,
 ];

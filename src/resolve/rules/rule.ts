@@ -8,7 +8,7 @@ import type { Misfit } from "../verdict.ts";
 /** The part of a locked image that the rules read. */
 export type ImageToFit = Pick<
   LockedImage,
-  "platform" | "requires" | "measured" | "adopted" | "digest" | "local" | "axes"
+  "platform" | "requires" | "measured" | "adopted" | "digest" | "local" | "axes" | "deprecated"
 >;
 
 /** Equal parts give equal answers, so that a caller with many hosts can keep them. */

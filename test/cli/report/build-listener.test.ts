@@ -4,6 +4,10 @@ import { describe, expect, test, vi } from "vitest";
 import type { BuildEvent, BuiltCell } from "../../../src/fleet/engines/built-cell.ts";
 import type { SummaryEvent } from "../../../src/fleet/run/build-events.ts";
 import type { ProgressName } from "../../../src/cli/flags/fleet-options.ts";
+import { annotating, buildReporters } from "../../../src/cli/report/build-reporters.ts";
+import { buildMarkdown } from "../../../src/cli/report/build-markdown.ts";
+import { junitText } from "../../../src/cli/report/junit.ts";
+import { styleFor } from "../../../src/cli/report/style.ts";
 import { listenerFor } from "../../../src/cli/report/build-listener.ts";
 import type { CommandContext } from "../../../src/cli/command.ts";
 import type { PlanJson } from "../../../src/fleet/plan/plan-json.ts";
@@ -136,6 +140,70 @@ function onScreen(text: string): string[] {
   }
   return lines.slice(0, at + 1);
 }
+
+describe("failures of one cause", () => {
+  const because = (cell: string, step: string, said: string) => ({
+    ...failed(cell),
+    problems: [
+      {
+        code: "BUILD_FAILED",
+        message: `${cell}: step ${step} failed: exit code: 2`,
+        details: ["    cc -O3", said],
+      },
+    ] as const,
+    log: `/logs/${cell}.log`,
+  });
+  const many = Array.from({ length: 63 }, (_, index) =>
+    because(`8.${index}_v${index % 4}`, "[2/3] RUN make", `    app.c:12: error of 8.${index}_v${index % 4}`),
+  );
+  const results = [...many, because("other", "[3/3] RUN make test", "    1 test failed")];
+  const event: SummaryEvent = { ...summary, results, built: 0, failed: 64 };
+
+  test("are told once, with all names, also as annotations and Markdown", () => {
+    let text = "";
+    const options = {
+      write: (part: string) => (text += part),
+      style: styleFor(false),
+      total: 64,
+      columns: 80,
+      clock: () => 0,
+    };
+    annotating(buildReporters.plain(options), options)(event);
+    const shown = terminalText(text, {});
+    expect(shown.match(/^BUILD_FAILED: /gm)).toHaveLength(2);
+    expect(shown).toContain(`63 cells: ${many.map(({ cell }) => cell).join(", ")}:\n`);
+    expect(
+      shown.match(/^::error title=63 cells%3A 8\.0_v0%2C 8\.1_v1%2C 8\.2_v2 …%3A BUILD_FAILED::/gm),
+    ).toHaveLength(1);
+    expect(shown.match(/^::error /gm)).toHaveLength(2);
+    const answer = {
+      schemaVersion: 1,
+      results,
+      kept: 3,
+      signatures: null,
+      index: null,
+      variants: [],
+    } as const;
+    const markdown = buildMarkdown("matrix.yaml", answer);
+    expect(markdown[2]).toBe("0 built, 0 adopted, 64 failed, 0 not done, 3 kept.");
+    expect(markdown.filter((line) => line.startsWith("| BUILD"))).toHaveLength(2);
+  });
+
+  test("are a case each in JUnit", () => {
+    const xml = junitText({
+      suite: "a<b>",
+      results: [built("a"), ...results, { status: "interrupted", cell: "c" }],
+      problems,
+    });
+    expect(xml).toContain('<testsuite name="a&lt;b&gt;" tests="67" failures="64" errors="1" skipped="1">');
+    expect(xml).toContain('<testcase classname="a&lt;b&gt;" name="a" time="1.000"></testcase>');
+    expect(xml).toMatch(
+      /name="other" time="0\.001"><failure type="BUILD_FAILED" message="other: step \[3\/3\][^>]*>.*\n.*cc -O3\n.*1 test failed<\/failure><system-out>log: \/logs\/other\.log</,
+    );
+    expect(xml).toContain('name="c"><skipped message="not done"/>');
+    expect(xml).toContain('name="BUILD_FAILED"><error type="BUILD_FAILED" message="no luck">');
+  });
+});
 
 describe("the lines of running cells", () => {
   const running = (count: number) =>

@@ -59,4 +59,39 @@ exclude:
     expect(markdown.filter((line) => line.startsWith("| build"))).toHaveLength(24);
     expect(markdown).toContain("| excluded | 23 cells | &lt;b&gt;no&lt;/b&gt; \\| two |");
   });
+
+  it("stays under what GitHub takes, by a row for each cause", async () => {
+    const root = makeFolder({
+      "matrix.yaml":
+        "name: app\nversion: '1'\nregistry: registry.example.com/team\ntemplate: Dockerfile\naxes: { a: [x] }\n",
+      Dockerfile: "FROM scratch\nARG a\nENV A=$a\n",
+    });
+    const answer = await plan({ matrix: `${root}/matrix.yaml`, offline: true });
+    const [cell] = answer.cells;
+    if (cell === undefined) throw new Error("no cell");
+    const hash = (index: number) => `sha256:${index.toString(16).padStart(64, "0")}`;
+    const cells = Array.from({ length: 9000 }, (_, index) => ({
+      ...cell,
+      cell: `12.8.${index}_9.0a_sapphirerapids_3.12`,
+      action: (["build", "conflict", "excluded"] as const)[index % 3] ?? "build",
+      reason:
+        [
+          "its inputs changed: context",
+          `the tag holds ${hash(index)} of inputs ${hash(index + 1)}`,
+          `no wheel ${"*".repeat(index)}`,
+        ][index % 3] ?? "",
+    }));
+    const problem = { code: "INDEX_CONFLICT", message: "[".repeat(100_000), fix: "raise it" } as const;
+    const markdown = planMarkdown({ ...answer, cells, problems: Array(100).fill(problem) });
+    expect(Buffer.byteLength(markdown.join("\n"))).toBeLessThan(60_000);
+    const rows = (start: string) => markdown.filter((line) => line.startsWith(start));
+    expect(rows("| build |")).toEqual([
+      expect.stringMatching(/^\| build \| 3000 cells: 12\.8\.0.* … \| linux/),
+    ]);
+    expect(rows("| conflict |")).toHaveLength(1);
+    expect(rows("| INDEX\\_CONFLICT |").length).toBeGreaterThan(1);
+    expect(markdown.join("\n")).toMatch(/\| excluded .*\n\| and \d+ more \|\n/);
+    const text = reportPlan({ ...answer, cells }, false, styleFor(false));
+    expect(text.match(/^conflict {2}3000 cells: /gm)).toHaveLength(1);
+  });
 });

@@ -9,6 +9,7 @@ import { publishIndex } from "../../../src/fleet/publish/publish-index.ts";
 import type { RegistryClient } from "../../../src/oci/registry/client.ts";
 import { RegistryError } from "../../../src/oci/registry/registry-error.ts";
 import { matrixText } from "../../support/matrices.ts";
+import type { IndexedImage } from "../../../src/lock/fleet-index.ts";
 import { createMemoryRegistry } from "./support/memory-registry.ts";
 
 const matrix = parseMatrix(matrixText("axes:\n  march: [x86-64-v2, x86-64-v3]"), "matrix.yaml");
@@ -19,18 +20,21 @@ function plan(dockerfile: string) {
   return planCells(matrix, cells, cellSources(cells, { text: () => dockerfile }), { lock: null });
 }
 
-/** A registry with an index of the first cell, as built of this Dockerfile. */
-async function published(dockerfile: string) {
+/** A registry with an index of the first cells, as built of this Dockerfile. */
+async function published(dockerfile: string, count = 1) {
   const registry = createMemoryRegistry();
-  const [planned] = plan(dockerfile).cells;
-  if (planned?.inputDigest == null || planned.tag === null) throw new Error("not planned");
-  const { cell, inputDigest, tag } = planned;
-  const digest = registry.pushImage(tag, { "dev.imgmatch.inputs": inputDigest }, "built");
-  const { axes, platform, requires } = cell;
-  const images = new Map([[cell.id, { axes, platform, requires, tag, inputDigest, digest }]]);
+  const built = plan(dockerfile).cells.slice(0, count);
+  const images = new Map(
+    built.map(({ cell: { id, axes, platform, requires }, inputDigest, tag }) => {
+      if (inputDigest === null || tag === null) throw new Error("not planned");
+      const digest = registry.pushImage(tag, { "dev.imgmatch.inputs": inputDigest }, `built ${id}`);
+      return [id, { axes, platform, requires, tag, inputDigest, digest }] as const;
+    }),
+  );
   const { name, version, prefer } = matrix;
   await publishIndex({ registry, reference, name, version, prefer, images });
-  return { registry, cell: cell.id, digest, inputDigest };
+  const [[cell, { digest, inputDigest }]] = images as unknown as [[string, IndexedImage]];
+  return { registry, cell, digest, inputDigest };
 }
 
 test("nothing is in the way of a version without an index, and of the same inputs", async () => {
@@ -47,6 +51,14 @@ test("an image of other inputs is known before it is built, with both inputs", a
   expect(problem?.code).toBe("INDEX_CONFLICT");
   for (const part of [cell, digest, inputDigest, changed.cells[0]?.inputDigest])
     expect(problem?.message).toContain(part);
+});
+
+test("cells of one cause are one problem, which lists them", async () => {
+  const { registry } = await published("FROM scratch\n", 2);
+  const [problem, ...more] = await planIndexConflicts(plan("FROM scratch AS changed\n"), registry);
+  expect(more).toEqual([]);
+  expect(problem?.message).toMatch(/ has 2 cells of other inputs than this plan \(not in the lock\)$/);
+  expect(problem?.details?.map((line) => line.trim().split(":")[0])).toEqual(["x86-64-v2", "x86-64-v3"]);
 });
 
 test("a tag that is no index is refused", async () => {

@@ -172,17 +172,17 @@ test("a push is refused that the index of a variant would refuse, though the ver
   await publishPlanIndex((await plan(root, { lock })).plan, { registry, settleMs });
   registry.tags.delete("1.0");
   writeIn(root, "Dockerfile.hbs", "FROM {{base}}\nENV FLAVOR={{flavor}} OTHER={{repository}}\n");
-  const [problem] = await pushConflicts(
+  const problems = await pushConflicts(
     (await plan(root, { lock })).plan,
     async () => registry,
     () => {},
   );
-  expect(problem).toMatchObject({
-    code: "INDEX_CONFLICT",
-    message: expect.stringMatching(
-      /^registry\.example\.com\/team\/app:1\.0-plain has .*, and so on for 1 more$/,
-    ),
-  });
+  expect(problems).toHaveLength(2);
+  for (const problem of problems)
+    expect(problem).toMatchObject({
+      code: "INDEX_CONFLICT",
+      message: expect.stringMatching(/^registry\.example\.com\/team\/app:1\.0-(plain|rocm) has /),
+    });
 });
 
 describe("the repository of a cell", () => {

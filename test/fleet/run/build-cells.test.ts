@@ -153,6 +153,41 @@ describe("buildJobs", () => {
     expect(ofB).toEqual(["start", "log", "failed"]);
   });
 
+  it("begins no other cell after so many have failed, and ends what runs", async () => {
+    const { run, events } = fleet({
+      build: async (cell) => {
+        if (cell !== "a") throw new ImgmatchError({ code: "BUILD_FAILED", message: "no luck" });
+        while (!events.some(({ type }) => type === "failed")) await sleep(1);
+      },
+    });
+    const cells = await run(
+      ["a", "b", "c", "d"].map((cell) => job(cell)),
+      { concurrency: 2, maxFailures: 1 },
+    );
+    expect(statuses(cells)).toEqual(["a built", "b failed", "c interrupted", "d interrupted"]);
+  });
+
+  it("ends the build of a cell whose step hangs, and builds the others", async () => {
+    const { run } = fleet({ build: async (cell, watch) => (cell === "b" ? untilAborted(watch) : undefined) });
+    const cells = await run([job("a"), job("b"), job("c", true)], { cellTimeoutMs: 60 });
+    expect(statuses(cells)).toEqual(["a built", "b failed", "c built"]);
+    expect(cells[1]).toMatchObject({
+      problems: [{ code: "BUILD_TIMEOUT", message: expect.stringContaining("0.001 min") }],
+    });
+  });
+
+  it("counts a build that was interrupted before its time as interrupted", async () => {
+    const drain = new AbortController();
+    const { run } = fleet({
+      build: (_, watch) => {
+        drain.abort();
+        return untilAborted(watch);
+      },
+    });
+    const cells = await run([job("a")], { cellTimeoutMs: 60_000, drain: drain.signal });
+    expect(statuses(cells)).toEqual(["a interrupted"]);
+  });
+
   it("writes the log while it builds", async () => {
     const { run } = fleet({
       build: async (_, { onLog }) => {
