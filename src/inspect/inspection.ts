@@ -30,6 +30,8 @@ export interface ImageInspection {
   readonly driver: ImageDriver;
   readonly requires: MeasuredRequirement;
   readonly unopened: readonly UnopenedFile[];
+  /** The number of files that vanished while a folder was read; absent if none did. */
+  readonly vanished?: number;
   /** Package databases that could not be read: the files of their packages count as the image's own. */
   readonly unreadPackages: readonly UnopenedFile[];
   readonly files: readonly InspectedFile[];
@@ -105,6 +107,7 @@ export function sumUp(
     ...{ cpu, gpu, amd, driver },
     requires: requirementOf(files, { cpu, gpu, amd, driver }),
     unopened,
+    ...((image.vanished ?? 0) > 0 && { vanished: image.vanished ?? 0 }),
     unreadPackages: unread,
     files,
   };

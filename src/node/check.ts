@@ -28,6 +28,7 @@ import {
   type DescribedImage,
   describeSlower,
   type ImageCheck,
+  type Unproved,
   unfit,
 } from "../resolve/check-image.ts";
 import { describeCode } from "../resolve/describe-code.ts";
@@ -281,7 +282,7 @@ function judgeSides(part: KnownPart, asked: Asked, isPackage: boolean): JudgedPa
 
 const none = { cpuOnly: false, requireGpu: false };
 const open = { fits: null, tier: null, by: [], runs: [] } as const;
-const worksUnknown: CheckReason = {
+const worksUnknown: Unproved = {
   code: "GPU_USE_UNKNOWN",
   message: "loads here; its files do not tell whether it works without a GPU",
   fix: "judge its CPU side alone (--cpu), ask for a GPU (--require-gpu), or try it there",
@@ -358,7 +359,7 @@ function judgePart(
   };
 }
 
-function tagUnknown(message: string): CheckReason {
+function tagUnknown(message: string): Unproved {
   return {
     code: "TAG_UNKNOWN",
     message,

@@ -13,6 +13,7 @@ import { type GpuUse, gpuOfPackage, linkedFiles } from "../inspect/packages/gpu-
 import { judgeArchitecture } from "../inspect/packages/judge-architectures.ts";
 import { packagesOf } from "../inspect/packages/packages-of.ts";
 import { bringsLibc, type SystemNeeds, systemNeedsOf } from "../inspect/system-needs.ts";
+import { count } from "../io/table.ts";
 import { note, type Watching, type World } from "../io/world.ts";
 import { fetchFleet } from "../lock/store/fetch-lock.ts";
 import type { SignedBy } from "../lock/store/index-trust.ts";
@@ -142,7 +143,12 @@ async function ofOpened(
   const known = { subject, source, digest, signed: null };
   const env = Object.entries(start?.env ?? {}).map(([name, value]) => `${name}=${value}`);
   const described = { platform: opened.platform ?? host, requires: labels[requiresLabel] ?? null, env };
-  if (!archives.includes(source)) return { ...known, parts: partsOf(opened, described, subject) };
+  if (!archives.includes(source)) {
+    const [first, ...others] = partsOf(opened, described, subject);
+    const gone = opened.vanished ?? 0;
+    const notes = gone === 0 ? [] : [`${count(gone, "file")} vanished while the folder was read`];
+    return { ...known, parts: [{ ...first, notes: [...first.notes, ...notes] }, ...others] };
+  }
   const said = await saidOf(described, [digest], lock);
   if (said !== null) return { ...known, parts: [said] };
   return { ...known, parts: partsOf(opened, described, null) };

@@ -24,7 +24,7 @@ import type { ImageToFit } from "./rules/rule.ts";
 import { checkFactsKnown } from "./rules/unknown-facts.ts";
 import { listSome } from "./misfit.ts";
 import type { FitOptions } from "./resolve-options.ts";
-import { type CodeFit, type Fit, isMisfit, type Misfit, type Tier } from "./verdict.ts";
+import { type CodeFit, type Fit, isMisfit, type Misfit, type ReasonCode, type Tier } from "./verdict.ts";
 
 /** Facts of an image's configuration. */
 export interface DescribedImage {
@@ -50,9 +50,13 @@ export interface UndecidedGpu {
   readonly code: readonly string[] | null;
 }
 
+/** Reasons of `check` that prove no no. */
+export const unprovedCodes = ["CPU_NOT_PROVED", "GPU_USE_UNKNOWN", "NEED_UNKNOWN", "TAG_UNKNOWN"] as const;
+export type UnprovedCode = (typeof unprovedCodes)[number];
+
 /** A reason why nothing proves that an image runs. */
 export interface Unproved {
-  readonly code: string;
+  readonly code: UnprovedCode | ReasonCode;
   readonly message: string;
   readonly fix: string;
 }
@@ -159,17 +163,20 @@ function describeUnproved(
       ...told(false, "which this host's CPU does not have"),
       ...told(true, "of which this host's facts do not tell"),
     ];
+    if (uses.every(({ feature }) => unknownFeatures.has(feature)))
+      return notProved(file, needs, "run imgmatch probe on the host itself, where the kernel tells them");
     const build = level === null ? "a build for this CPU" : `a build for ${level}`;
     const features = listSome(
       uses.map(({ feature }) => feature),
       4,
     );
-    return {
-      code: "CPU_NOT_PROVED",
-      message: `whether ${file} runs here: it was compiled ${needs.join(", and ")}`,
-      fix: `take ${build}, or run it on a host with ${features}`,
-    };
+    return notProved(file, needs, `take ${build}, or run it on a host with ${features}`);
   });
+}
+
+function notProved(file: string, needs: readonly string[], fix: string): Unproved {
+  const message = `whether ${file} runs here: it was compiled ${needs.join(", and ")}`;
+  return { code: "CPU_NOT_PROVED", message, fix };
 }
 
 type Presence = (view: HostView, code: UndecidedGpu["code"]) => { readonly ok: true } | Misfit;

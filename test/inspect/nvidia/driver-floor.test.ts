@@ -57,7 +57,8 @@ describe("the oldest driver", () => {
       file("/cuda128.so", [ptx([8, 7])], ["libcudart.so.12"]),
     ];
     expect(await floor(files)).toEqual({
-      unknown: "its files hold code of CUDA 11 (/cuda118.so) and 12 (/cuda128.so); which of them is loaded is not known",
+      unknown:
+        "its files hold code of CUDA 11 (/cuda118.so) and 12 (/cuda128.so); which of them is loaded is not known",
     });
     expect(await floor(files, ["/usr/lib/libcudart.so.12.8.90"])).toMatchObject({ toolkit: "12.8" });
   });
