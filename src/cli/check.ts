@@ -121,9 +121,11 @@ function packageLines(answer: PackageAnswer, place: string, style: Style, all: b
   const title =
     name === "" ? "files of no package" : [name, ...(version === null ? [] : [version])].join(" ");
   const decided = file === null ? "" : ` (${file})`;
-  const told = fits ? "" : decided;
+  const word = fits
+    ? wordOf(answer, place, style)
+    : `${wordOf({ ...answer, why: null }, place, style)}${decided}`;
   return [
-    `  ${style.strong(title)} ${wordOf(answer, place, style)}${told}`,
+    `  ${style.strong(title)} ${word}`,
     ...reasonLines([...reasons, ...unknown], style).map((line) => `  ${line}`),
   ];
 }
@@ -150,10 +152,11 @@ function isLike({ reasons }: PackageAnswer, first: CheckAnswer["reasons"][number
 
 function wordOf(answer: PartAnswer, place: string, style: Style): string {
   const { fits, why, withoutGpu } = answer;
-  if (isOpen(answer)) return `${style.warn("not proved")}: ${why}`;
-  if (!fits) return `${style.bad("does not")}: ${why}`;
+  const because = why === null ? "" : `: ${why}`;
+  if (isOpen(answer)) return style.warn("not proved") + because;
+  if (!fits) return style.bad("does not") + because;
   const aside = withoutGpu === undefined ? "" : ", without its GPU code";
-  return `${style.good("runs")} ${place}${aside}${why === null ? "" : `, slower than it could: ${why}`}`;
+  return `${style.good("runs")} ${place}${aside}${why === null ? "" : `, slower than it could${because}`}`;
 }
 
 function judgeOf({ judgedBy, source, measured }: CheckAnswer): string {

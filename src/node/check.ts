@@ -98,7 +98,9 @@ export interface CheckAnswer extends PartAnswer {
 }
 
 /** The answer for a subject, or for a package in it. */
-export interface PartAnswer extends Pick<ImageCheck, "fits" | "tier" | "by" | "requires"> {
+export interface PartAnswer extends Pick<ImageCheck, "fits" | "tier" | "by"> {
+  /** From the lock, the files or the label. null without any, and where each of several packages has its own. */
+  readonly requires: ImageCheck["requires"];
   /** In few words: the reason why it does not run, is not proved to run, or runs slower than it could; null if it runs as well as it can. */
   readonly why: string | null;
   /** The file that decides `why`; null if it is unknown. */
@@ -265,9 +267,8 @@ function judgeSides(part: KnownPart, asked: Asked, isPackage: boolean): JudgedPa
   if (fits === true) return whole;
   if (isLibraries) {
     // The packages that load them are judged by what these libraries have, or do without.
-    const { withoutGpu: _, ...answer } = aside([]).answer;
-    const told = hasNoGpu(asked.host) || why === null ? [] : [why];
-    return { ...whole, answer, notes: told };
+    const side = judgePart(gpu.cpuSide(), { ...asked, choice: none }, isPackage);
+    return { ...side, notes: hasNoGpu(asked.host) || why === null ? [] : [why] };
   }
   const isForGpu =
     reasons.length > 0 && reasons.every(({ code }) => code === "NO_GPU" || code === "NO_AMD_GPU");
@@ -403,6 +404,7 @@ function together(judged: readonly JudgedPart[], { choice }: Asked) {
     ...found.answer,
     ...(asked.length > 0 && { fits: false, why: noneUsesGpu.message, tier: null, by: [] }),
     judgedBy: "files",
+    requires: null,
     reasons: [...reasons, ...asked],
     unknown: distinct((refused.length > 0 ? refused : undecided).flatMap(({ answer }) => answer.unknown)),
     runs: found.answer.fits === true ? distinct(judged.flatMap(({ answer }) => answer.runs)) : [],

@@ -56,12 +56,17 @@ const numba = (files: Files = {}) =>
   });
 const laptop = cpuHost({ amd: null });
 
-async function check(files: Files, host: HostFacts, ...flags: readonly string[]) {
+function folderOf(files: Files, host: HostFacts): string {
   const folder = makeFolder({ "host.json": formatHostFacts(host) });
   for (const [path, content] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, "venv", path)), { recursive: true });
     writeFileSync(join(folder, "venv", path), content);
   }
+  return folder;
+}
+
+async function check(files: Files, host: HostFacts, ...flags: readonly string[]) {
+  const folder = folderOf(files, host);
   const run = (...more: readonly string[]) =>
     runInProcess(["check", "venv", "--host", join(folder, "host.json"), ...flags, ...more], {
       ...{ env: { HOME: folder }, cwd: folder },
@@ -82,13 +87,14 @@ describe("check of an environment", () => {
     expect(first).toBe("does not: no code for compute capability 7.5 (libtorch_cuda.so), 1 of 2 packages");
     expect(lines.slice(1)).toEqual([
       "  venv",
-      `  torch 2.11.0+cu130 does not: no code for compute capability 7.5 (/${site}/torch/lib/libtorch_cuda.so)`,
+      `  torch 2.11.0+cu130 does not (/${site}/torch/lib/libtorch_cuda.so)`,
       "    NO_GPU_CODE: has sm_80, compute_80, none of which runs on GPU 0 (Tesla T4), compute capability 7.5",
       "      fix: take a build with code for compute capability 7.5",
       "  judged by its files",
       "",
     ]);
     expect(exit).toBe(3);
+    expect([answer.requires, answer.packages[0]?.requires?.cuda]).toEqual([null, null]);
     expect(answer.packages.map(({ name, version, fits }) => [name, version, fits])).toEqual([
       ["numba", "0.68.0", true],
       ["torch", "2.11.0+cu130", false],
@@ -128,6 +134,20 @@ describe("check of an environment", () => {
     expect([old.of("torch")?.reasons[0]?.code, old.of("cupy_cuda12x")?.fits]).toEqual([
       "DRIVER_TOO_OLD",
       true,
+    ]);
+  });
+
+  it("is in its place among several subjects", async () => {
+    const host = gpuHost([h100], "580.95.05", "13.0");
+    const folder = folderOf({ ...torch(13, 90), ...cublas(12, 100) }, host);
+    writeFileSync(join(folder, "a.so"), "text");
+    const ran = await runInProcess(["check", "./a.so", "./venv", "--host", join(folder, "host.json")], {
+      ...{ env: { HOME: folder }, cwd: folder },
+    });
+    expect(ran.out.split("\n").map((line) => line.split(/ +/).slice(0, 2).join(" "))).toEqual([
+      "./venv runs",
+      "./a.so not",
+      "",
     ]);
   });
 
