@@ -41,7 +41,7 @@ export function verdictsOf(
     .map((model) => {
       const image = { platform, requires: null, env: [], entry, compiledFor };
       const { fits, reasons, unknown } = checkImage(image, hostOf(model));
-      const why = [...reasons.map(({ message }) => message), ...unknown];
+      const why = [...reasons, ...unknown].map(({ message }) => message);
       return { model: model.name, outcome: outcomes[model.name] ?? "none", fits, why };
     });
 }

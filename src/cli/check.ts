@@ -2,7 +2,7 @@
 
 import { basename } from "node:path";
 import { lockPath } from "../lock/lock.ts";
-import type { CheckAnswer, CheckOptions } from "../node/check.ts";
+import type { CheckAnswer, CheckOptions, PackageAnswer, PartAnswer } from "../node/check.ts";
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import { describeBy, describeRequirement } from "../resolve/describe-measured.ts";
 import { ports } from "../ports.ts";
@@ -35,13 +35,22 @@ export const check: Define = (command, run) =>
       .option("--lock <file>", `Prefer what this lock says of an image to its label (default: ${lockPath})`),
     withHosts,
     (hosts) => hosts.option("--catalog <names>", catalogOption, ...many),
+    (choice) =>
+      choice
+        .optionsGroup("Options:")
+        .option("--cpu", "Judge the CPU side alone, without code for GPUs")
+        .option("--require-gpu", "Say no to what would run without a GPU")
+        .option("--all", "Show a line for each package, also for those that run"),
     withRegistries,
     withTrust,
   )
     .addHelpText("after", helpText)
     .action(run(checkCommand));
 
-async function checkCommand(flags: CheckOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
+async function checkCommand(
+  flags: CheckOptions & JsonFlag & { readonly all?: boolean },
+  context: CommandContext,
+): Promise<ExitCode> {
   const { checkWith, isAboutMany } = await import("../node/check.ts");
   const answerOf = checkWith(ports);
   const progress = progressTo(context);
@@ -64,7 +73,7 @@ async function checkCommand(flags: CheckOptions & JsonFlag, context: CommandCont
       : missOf(answers.flatMap(({ reasons }) => reasons));
   }
   const answer = await answerOf({ ...options, subjects: [subject] }, context).finally(progress.clear);
-  print(context, flags, answer, (style) => checkLines(answer, placeOf(flags), style));
+  print(context, flags, answer, (style) => checkLines(answer, placeOf(flags), style, flags.all));
   return answer.fits ? exitCodes.ok : missOf(answer.reasons);
 }
 
@@ -75,43 +84,79 @@ function placeOf({ host, hostType }: Pick<CheckOptions, "host" | "hostType">): s
   return host === "-" ? "on that host" : `on the host of ${host}`;
 }
 
-function checkLines(answer: CheckAnswer, place: string, style: Style): readonly string[] {
-  const { subject, cell, fits, file, tier, by, reasons, unknown, signed, notes } = answer;
+function checkLines(answer: CheckAnswer, place: string, style: Style, all = false): readonly string[] {
+  const { subject, cell, fits, file, tier, by, reasons, unknown, signed, notes, packages } = answer;
   const end = [
     `  judged by ${judgeOf(answer)}`,
     ...notes.map((text) => `  note: ${text}`),
-    ...(fits === null ? ["  nothing speaks against it, and nothing proves that it runs"] : []),
+    ...(answer.withoutGpu ?? []).flatMap((source) =>
+      source.startsWith("--") ? [] : [`  note: it works without a GPU, says ${source}`],
+    ),
     ...(signed === undefined ? [] : [`  ${signedLine(signed)}`]),
   ];
   const head = [headLine(answer, place, style), `  ${subject}${cell === undefined ? "" : `, cell ${cell}`}`];
-  if (fits)
+  const runs = fits
+    ? [`  ${[...describeBy(by), `tier ${tier}`, ...answer.runs].join(", ")}`, ...needsLines(answer)]
+    : [];
+  if (packages.length > 0)
     return [
       ...head,
-      `  ${[...describeBy(by), `tier ${tier}`, ...answer.runs].join(", ")}`,
-      ...needsLines(answer),
+      ...(fits ? runs.slice(0, 1) : []),
+      ...packages.flatMap((each) => packageLines(each, place, style, all)),
       ...end,
     ];
+  if (fits) return [...head, ...runs, ...end];
   return [
     ...head,
     ...(file === null ? [] : [`  decided by ${file}`]),
-    ...reasonLines(reasons, style),
-    ...unknown.map((what) => `  unknown: ${what}`),
+    ...reasonLines([...reasons, ...unknown], style),
     ...end,
   ];
 }
 
+/** A package that says no more than that it runs has a line only where all have. */
+function packageLines(answer: PackageAnswer, place: string, style: Style, all: boolean): readonly string[] {
+  const { name, version, fits, why, file, reasons, unknown, withoutGpu } = answer;
+  if (fits && why === null && withoutGpu === undefined && !all) return [];
+  const title =
+    name === "" ? "files of no package" : [name, ...(version === null ? [] : [version])].join(" ");
+  const decided = file === null ? "" : ` (${file})`;
+  const word = fits
+    ? wordOf(answer, place, style)
+    : `${wordOf({ ...answer, why: null }, place, style)}${decided}`;
+  return [
+    `  ${style.strong(title)} ${word}`,
+    ...reasonLines([...reasons, ...unknown], style).map((line) => `  ${line}`),
+  ];
+}
+
 /** A fact that is missing proves nothing. */
-function isOpen({ fits, reasons }: CheckAnswer): boolean {
+function isOpen({ fits, reasons }: PartAnswer): boolean {
   return !fits && reasons.every(({ code }) => code === "FACT_UNKNOWN");
 }
 
 /** The answer at a glance: `does not: no code for compute capability 7.5 (libfoo.so)`. */
 function headLine(answer: CheckAnswer, place: string, style: Style): string {
-  const { fits, why, file, conditions } = answer;
-  if (isOpen(answer)) return `${style.warn("not proved")}: ${why}`;
-  if (!fits) return `${style.bad("does not")}: ${why}${file === null ? "" : ` (${basename(file)})`}`;
+  const { fits, file, conditions, reasons, packages } = answer;
+  const like = packages.filter((each) => (fits === null ? each.fits === null : isLike(each, reasons[0])));
+  const shown = file === null || isOpen(answer) ? "" : ` (${basename(file)})`;
+  const count = fits || packages.length === 0 ? "" : `, ${like.length} of ${packages.length} packages`;
   const needs = conditions.length === 0 ? "" : ` with ${conditions.join(" and ")}`;
-  return `${style.good("runs")} ${place}${needs}${why === null ? "" : `, slower than it could: ${why}`}`;
+  return wordOf(answer, place + needs, style) + (fits ? "" : shown + count);
+}
+
+/** The package has the same reason against it. */
+function isLike({ reasons }: PackageAnswer, first: CheckAnswer["reasons"][number] | undefined): boolean {
+  return reasons[0] !== undefined && reasons[0].code === first?.code;
+}
+
+function wordOf(answer: PartAnswer, place: string, style: Style): string {
+  const { fits, why, withoutGpu } = answer;
+  const because = why === null ? "" : `: ${why}`;
+  if (isOpen(answer)) return style.warn("not proved") + because;
+  if (!fits) return style.bad("does not") + because;
+  const aside = withoutGpu === undefined ? "" : ", without its GPU code";
+  return `${style.good("runs")} ${place}${aside}${why === null ? "" : `, slower than it could${because}`}`;
 }
 
 function judgeOf({ judgedBy, source, measured }: CheckAnswer): string {
@@ -142,13 +187,14 @@ function rowOf(answer: CheckAnswer): readonly string[] {
   const { fits, why, conditions, tier, by, runs, reasons, unknown } = answer;
   if (fits) {
     const needs = conditions.length === 0 ? [] : [`with ${conditions.join(" and ")}`];
+    const aside = answer.withoutGpu === undefined ? "" : ", without its GPU code";
     return [
-      why === null ? "runs" : "runs, slower",
+      `runs${why === null ? "" : ", slower"}${aside}`,
       [...describeBy(by), `tier ${tier}`, ...runs, ...needs].join(", "),
     ];
   }
   const [first] = reasons;
   return first === undefined
-    ? ["not proved", `unknown: ${unknown[0]}`]
+    ? ["not proved", `${unknown[0]?.code}: ${unknown[0]?.message}`]
     : [isOpen(answer) ? "not proved" : "does not", `${first.code}: ${first.message}`];
 }

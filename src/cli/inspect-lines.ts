@@ -39,7 +39,7 @@ export function inspectLines(
   inspection: ImageInspection,
   { allFiles, style }: InspectReport,
 ): readonly string[] {
-  const { files, unopened, unreadPackages, layers } = inspection;
+  const { files, unopened, unreadPackages, layers, vanished = 0 } = inspection;
   const deciding = files.filter((file) => gpuText(file) !== "" || needed(file).length > 0);
   const shown = allFiles ? files : [...deciding].sort((a, b) => weight(b) - weight(a)).slice(0, mostFiles);
   const size = layers.reduce((sum, layer) => sum + layer.size, 0);
@@ -51,6 +51,7 @@ export function inspectLines(
     inspection.platform,
     `${count(layers.length, "layer")}, ${Math.round(size / 2 ** 20)} MiB`,
     count(files.length, "program"),
+    ...(vanished > 0 ? [`${count(vanished, "file")} vanished meanwhile`] : []),
   ];
   return [
     style.strong(inspection.subject),

@@ -20,7 +20,11 @@ export interface CodePattern {
 
 export function searchCode(source: ByteSource, patterns: readonly CodePattern[]): Promise<void> {
   return withWindowAsync(async (window) => {
-    for (let at = 0; at < source.size; ) at = await searchWindow(source.readOver(at, window), at, patterns);
+    for (let at = 0; at < source.size; ) {
+      at = await searchWindow(source.readOver(at, window), at, patterns);
+      // Lets other work run between windows.
+      await new Promise(setImmediate);
+    }
   });
 }
 

@@ -5,7 +5,7 @@ import type { ReasonCode } from "../resolve/verdict.ts";
 import { atLeast } from "./cpu/cpu-need.ts";
 import { codesIn, type InspectedFile } from "./file-inspection.ts";
 import type { ImageInspection } from "./inspection.ts";
-import { raisesDriver } from "./nvidia/measured-cuda.ts";
+import { decidesDriver } from "./nvidia/measured-cuda.ts";
 
 type Weigh = (
   file: InspectedFile,
@@ -25,15 +25,18 @@ const weights: Readonly<Partial<Record<ReasonCode, Weigh>>> = {
       ),
     ),
   KERNEL_TOO_OLD: ({ program, size }, { requires }) => (program?.kernel === requires.kernel ? size : 0),
-  DRIVER_TOO_OLD: (file, { requires }) =>
-    raisesDriver(file, requires) ? Number.POSITIVE_INFINITY : gpuBytes(file),
+  DRIVER_TOO_OLD: driverWeight,
   NO_GPU_CODE: gpuBytes,
-  PTX_TOO_NEW: gpuBytes,
+  PTX_TOO_NEW: driverWeight,
   NO_GPU: gpuBytes,
   NO_NVIDIA_DRIVER: gpuBytes,
   NO_AMD_GPU: gpuBytes,
   NO_AMD_DRIVER: gpuBytes,
 };
+
+function driverWeight(file: InspectedFile, { requires }: ImageInspection): number {
+  return decidesDriver(file, requires) ? Number.POSITIVE_INFINITY : gpuBytes(file);
+}
 
 function gpuBytes(file: InspectedFile): number {
   return sum(codesIn(file).map(({ bytes }) => bytes));

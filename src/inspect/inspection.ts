@@ -8,7 +8,7 @@ import type { InspectedFile } from "./file-inspection.ts";
 import { driverFiles } from "./nvidia/driver-files.ts";
 import { gpuOf, type ImageGpu } from "./nvidia/gpu-inspection.ts";
 import { l4tOf } from "./nvidia/l4t-release.ts";
-import { filesOfLayers, type UnopenedFile } from "./image/file-tree.ts";
+import { filesOfLayers, type ImageFiles, type UnopenedFile } from "./image/file-tree.ts";
 import type { OpenedImage } from "./image/open-layers.ts";
 import { compatPath, type ImageDriver } from "./loader/compat-path.ts";
 import { type MeasuredRequirement, requirementOf } from "./measured-requirement.ts";
@@ -30,6 +30,8 @@ export interface ImageInspection {
   readonly driver: ImageDriver;
   readonly requires: MeasuredRequirement;
   readonly unopened: readonly UnopenedFile[];
+  /** The number of files that vanished while a folder was read; absent if none did. */
+  readonly vanished?: number;
   /** Package databases that could not be read: the files of their packages count as the image's own. */
   readonly unreadPackages: readonly UnopenedFile[];
   readonly files: readonly InspectedFile[];
@@ -43,7 +45,22 @@ export interface ImageLayer {
   readonly size: number;
 }
 
-export function inspectionOf(image: OpenedImage): ImageInspection {
+/** All files of an image, each with what it needs of a CPU: other files of the image may ask the CPU for it. */
+export interface ImageSurvey extends Pick<ImageFiles, "packages" | "named"> {
+  readonly files: readonly InspectedFile[];
+  readonly unopened: readonly UnopenedFile[];
+  readonly unread: readonly UnopenedFile[];
+  readonly driver: ImageDriver;
+}
+
+/** Files of an image that are summed up together, and the driver in the image, as far as it is theirs. */
+export type SummedFiles = Pick<ImageSurvey, "files" | "unopened" | "driver">;
+
+export function inspectionOf(image: OpenedImage, survey = surveyOf(image)): ImageInspection {
+  return sumUp(image, survey.unread, survey);
+}
+
+export function surveyOf(image: OpenedImage): ImageSurvey {
   const found = filesOfLayers(image.layers);
   const packageOf = unchangedFiles(found.packages);
   const variants = variantsAmong(found.files.map(({ path }) => path));
@@ -58,15 +75,23 @@ export function inspectionOf(image: OpenedImage): ImageInspection {
   });
   const libraries = driverFiles(files.map(({ path }) => path));
   const programs = files.flatMap(({ path, program }) => (program === null ? [] : [{ path, ...program }]));
-  const { loader, realPath } = found;
+  const { loader, realPath, packages, named, unread } = found;
   const view = { compat: libraries.compat, loader, realPath, start: image.start, programs };
-  const driver = { ...libraries, compatPath: compatPath(view), l4t: l4tOf(found.packages) };
+  const driver = { ...libraries, compatPath: compatPath(view), l4t: l4tOf(packages) };
   const unopened = [
     ...found.unopened,
     ...files.flatMap(({ path, layer, unopened: reasons }) =>
       reasons.map((reason) => ({ path, layer, reason })),
     ),
   ].sort((a, b) => compareText(a.path, b.path));
+  return { files, unopened, unread, driver, packages, named };
+}
+
+export function sumUp(
+  image: OpenedImage,
+  unread: ImageSurvey["unread"],
+  { files, unopened, driver }: SummedFiles,
+): ImageInspection {
   const cpu = cpuOf(files, image.platform);
   const gpu = gpuOf(files);
   const amd = amdOf(files);
@@ -82,7 +107,8 @@ export function inspectionOf(image: OpenedImage): ImageInspection {
     ...{ cpu, gpu, amd, driver },
     requires: requirementOf(files, { cpu, gpu, amd, driver }),
     unopened,
-    unreadPackages: found.unread,
+    ...((image.vanished ?? 0) > 0 && { vanished: image.vanished ?? 0 }),
+    unreadPackages: unread,
     files,
   };
 }

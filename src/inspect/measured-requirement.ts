@@ -22,6 +22,8 @@ export interface MeasuredRequirement {
     readonly toolkit: string | null;
     readonly code: readonly string[];
     readonly driver: MeasuredDriver | null;
+    /** The file with the newest toolkit's code; null if the runtime library decides the toolkit, or if it is unknown. */
+    readonly toolkitFile: string | null;
     /** The file whose compressed code needs a newer driver than the toolkit's major does. */
     readonly raisedBy: string | null;
   } | null;

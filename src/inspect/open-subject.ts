@@ -15,15 +15,22 @@ import { cacheFolder, folderCache } from "./image/layer-cache.ts";
 import { isLayout, openFromLayout } from "./image/from-layout.ts";
 import { openFromRegistry } from "./image/from-registry.ts";
 import type { OpenedImage, OpenOptions } from "./image/open-layers.ts";
+import { stoppable } from "./workers/file-inspector.ts";
+import { sharedInspector } from "./workers/thread-inspector.ts";
 
 export function openOptions(
   { platform = ownPlatform(), onEvent }: OpenChoice & Watching<OpenEvent>,
-  { env }: World,
+  { env, signal }: Pick<World, "env" | "signal">,
 ): OpenOptions {
   return {
     platform,
     cache: folderCache(cacheFolder(env)),
-    onProgress: (progress) => onEvent?.({ type: "open", ...progress }),
+    inspector: stoppable(sharedInspector(), signal),
+    // All that opens something tells how far it is, at least once for each file and each piece of a stream.
+    onProgress: (progress) => {
+      signal?.throwIfAborted();
+      onEvent?.({ type: "open", ...progress });
+    },
   };
 }
 

@@ -38,12 +38,15 @@ export interface SystemReason {
 /** The one reason of `check` that no image of a lock has. */
 export const libcMismatch = "LIBC_MISMATCH";
 
+/** True for a root file system, which has a C library of its own. */
+export function bringsLibc(files: readonly InspectedFile[]): boolean {
+  return files.some(({ path }) => libcFile.test(path));
+}
+
 const libcFile = /\/(libc\.so\.6|libc-2\.\d+\.so|ld-musl-[\w-]+\.so\.1)$/;
 
 export function systemNeedsOf(subject: string, files: readonly InspectedFile[]): SystemNeeds {
   const named = readWheelName(subject);
-  // A root file system has its own.
-  if (files.some(({ path }) => libcFile.test(path))) return { ...named, libcs: [] };
   const newest = new Map<string, FileLibc>();
   for (const { path: file, program } of files) {
     if (program?.libc == null) continue;

@@ -1,6 +1,6 @@
 /** Checks which of some subjects run on a host: images, wheels, libraries, folders. */
 
-import { usageError } from "../errors.ts";
+import { InternalError, usageError } from "../errors.ts";
 import type { HostFacts, HostProblem } from "../facts/facts.ts";
 import { type GpuVendor, gpuVendors } from "../hardware/gpu-vendors.ts";
 import { askOwnStart, whyMuteHere } from "../host/ask-start.ts";
@@ -13,6 +13,7 @@ import type { ImageInspection } from "../inspect/inspection.ts";
 import { type LackingLibrary, lackingLibraries } from "../inspect/lacking-libraries.ts";
 import type { OpenEvent } from "../lock/statement.ts";
 import { judgeSystem } from "../inspect/system-needs.ts";
+import { findWorksWithoutGpu } from "../inspect/packages/without-gpu.ts";
 import { remember } from "../io/collections.ts";
 import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import type { SignedBy } from "../lock/store/index-trust.ts";
@@ -26,16 +27,24 @@ import {
   type DescribedImage,
   describeSlower,
   type ImageCheck,
+  type Unproved,
   unfit,
 } from "../resolve/check-image.ts";
 import { describeCode } from "../resolve/describe-code.ts";
 import { type HostView, viewHost } from "../resolve/host-view.ts";
 import { nearestFirst, noMatch } from "../resolve/nearest.ts";
 import { orderBy, sortCandidates } from "../resolve/rank.ts";
-import { rankImages } from "../resolve/resolve-image.ts";
+import { rankImages, twoKinds } from "../resolve/resolve-image.ts";
+import { causeOf } from "../resolve/rules/gpu-presence.ts";
 import type { RootSource, SignatureDemands } from "../oci/trust-flags.ts";
-import { isOfHost } from "../resolve/verdict.ts";
-import { type KnownFleet, type KnownSubject, knownSubject, type SubjectRequest } from "./checked-subject.ts";
+import { efforts, isOfHost, type ReasonCode, tiers } from "../resolve/verdict.ts";
+import {
+  type KnownFleet,
+  type KnownPart,
+  type KnownSubject,
+  knownSubject,
+  type SubjectRequest,
+} from "./checked-subject.ts";
 import { readNamedHosts, refuseSingle } from "./many-hosts.ts";
 
 export interface CheckOptions
@@ -52,6 +61,10 @@ export interface CheckOptions
   readonly hosts?: readonly string[];
   /** All machine types of `aws`, `azure`, `gcp` or `nvidia` in place of one host, under `driver`. */
   readonly catalog?: readonly string[];
+  /** Judge the CPU side alone. */
+  readonly cpu?: boolean;
+  /** Take no answer for one that runs without a GPU. */
+  readonly requireGpu?: boolean;
 }
 
 type Some = readonly [string, ...string[]];
@@ -59,7 +72,7 @@ type Some = readonly [string, ...string[]];
 /** {@link CheckOptions} with many hosts. */
 export type ManyCheckOptions = CheckOptions & ({ readonly hosts: Some } | { readonly catalog: Some });
 
-export interface CheckAnswer extends Pick<ImageCheck, "fits" | "tier" | "by" | "unknown" | "requires"> {
+export interface CheckAnswer extends PartAnswer {
   readonly schemaVersion: 1;
   /** The name as the caller wrote it, with `latest` in place of a missing tag. */
   readonly subject: string;
@@ -69,14 +82,9 @@ export interface CheckAnswer extends Pick<ImageCheck, "fits" | "tier" | "by" | "
   /** The image that this host takes, only of an index that imgmatch wrote. */
   readonly cell?: string;
   /** The source of its needs. */
-  readonly judgedBy: KnownSubject["judgedBy"];
-  /** In few words: the reason why it does not run, is not proved to run, or runs slower than it could; null if it runs as well as it can. */
-  readonly why: string | null;
-  /** The file that decides `why`; null if it is unknown. */
-  readonly file: string | null;
+  readonly judgedBy: KnownPart["judgedBy"];
   /** Needs of which nobody knows whether the host's system meets them: `CPython 3.11`, `glibc >= 2.28`. Empty unless `fits` is true. */
   readonly conditions: readonly string[];
-  readonly reasons: readonly CheckReason[];
   readonly measured?: string;
   /** Unopened files and unknown facts: it may need more than `requires` says. */
   readonly notes: readonly string[];
@@ -84,8 +92,33 @@ export interface CheckAnswer extends Pick<ImageCheck, "fits" | "tier" | "by" | "
   readonly problems: readonly HostProblem[];
   /** The image's signers, if a signature is required. */
   readonly signed?: SignedBy;
+  /** Each package by its own files, if there are several. */
+  readonly packages: readonly PackageAnswer[];
+}
+
+/** The answer for a subject, or for a package in it. */
+export interface PartAnswer extends Pick<ImageCheck, "fits" | "tier" | "by"> {
+  /** From the lock, the files or the label. null without any, and where each of several packages has its own. */
+  readonly requires: ImageCheck["requires"];
+  /** In few words: the reason why it does not run, is not proved to run, or runs slower than it could; null if it runs as well as it can. */
+  readonly why: string | null;
+  /** The file that decides `why`; null if it is unknown. */
+  readonly file: string | null;
+  /** Empty unless `fits` is false. */
+  readonly reasons: readonly CheckReason[];
+  /** Why nothing proves that it runs; empty if `fits` is true. */
+  readonly unknown: readonly CheckReason[];
   /** The GPU code that each GPU would run, in words. */
   readonly runs: readonly string[];
+  /** It runs on the CPU, without its code for GPUs: each of the sources that say so, or `--cpu`. Absent for a part that has none or uses it. */
+  readonly withoutGpu?: readonly string[];
+}
+
+export interface PackageAnswer extends PartAnswer {
+  /** `torch`, `@esbuild/*`; empty for the files of no package. */
+  readonly name: string;
+  /** null if no list of an installer tells it. */
+  readonly version: string | null;
 }
 
 export interface CheckReason {
@@ -135,6 +168,7 @@ async function checkIn(
   world: HostWorld & RootSource,
 ): Promise<CheckAnswer | readonly CheckAnswer[]> {
   const { subjects, lock, onEvent } = options;
+  if (options.cpu && options.requireGpu) throw twoKinds();
   const isOther = isAboutMany(options) || otherHost(options) !== null;
   const registry = await registryFor(options, world);
   const first = isOther ? "registry" : "engine";
@@ -145,7 +179,12 @@ async function checkIn(
     const { platform } = viewHost(host);
     const key = JSON.stringify([subject, platform]);
     const found = await remember(known, key, () => knownSubject(subject, platform, request));
-    return "source" in found ? answerFor(host, found, here) : ofFleet(host, found);
+    const asked = {
+      host,
+      here,
+      choice: { cpuOnly: options.cpu === true, requireGpu: options.requireGpu === true },
+    };
+    return "source" in found ? answerFor(found, asked) : ofFleet(found, asked);
   };
   const [subject = "", ...more] = subjects;
   if (!isAboutMany(options)) {
@@ -203,23 +242,101 @@ async function processOf(
   return { libc: ownLibc(), mute };
 }
 
-function answerFor(
-  host: HostFacts,
-  known: KnownSubject,
-  here: Here | null,
-  verdict = checkImage(known.described, host),
-): Judged {
-  const { subject, source, digest, judgedBy, described, signed, inspection, system, elsewhere } = known;
+/** A host, and what the user wants of it. */
+interface Asked {
+  readonly host: HostFacts;
+  /** null for another machine than this. */
+  readonly here: Here | null;
+  readonly choice: { readonly cpuOnly: boolean; readonly requireGpu: boolean };
+}
+
+function answerFor({ subject, source, digest, signed, parts }: KnownSubject, asked: Asked): Judged {
+  const several = parts.length > 1;
+  const judged = parts.map((part) => judgeSides(part, asked, several));
+  const { answer, verdict } = several ? together(judged, asked) : single(judged);
+  const about = { schemaVersion: 1, subject, source, digest } as const;
+  return {
+    answer: { ...about, ...answer, problems: asked.host.problems, ...(signed && { signed }) },
+    verdict,
+  };
+}
+
+const noLacking = { unknown: [], notes: [] };
+
+/** The part by all of its files, or without its code for GPUs where that is asked for, or where somebody says that it works so. */
+function judgeSides(part: KnownPart, asked: Asked, isPackage: boolean): JudgedPart {
+  const { gpu, name, version } = part;
+  if (gpu === null) return judgePart(part, asked, isPackage);
+  const row = findWorksWithoutGpu(name, version);
+  const aside = (why: readonly string[]): JudgedPart => {
+    const judged = judgePart(gpu.cpuSide(), { ...asked, choice: none }, isPackage);
+    const { answer } = judged;
+    return { ...judged, answer: { ...answer, ...(answer.fits !== false && { withoutGpu: why }) } };
+  };
+  const isLibraries = isPackage && gpu.use === "libraries";
+  if (asked.choice.cpuOnly && (isLibraries || gpu.use === "beside" || row !== null)) return aside(["--cpu"]);
+  const whole = judgePart(part, asked, isPackage);
+  const { fits, reasons, why } = whole.answer;
+  if (fits === true) return whole;
+  if (isLibraries) {
+    // The packages that load them are judged by what these libraries have, or do without.
+    const side = judgePart(gpu.cpuSide(), { ...asked, choice: none }, isPackage);
+    return { ...side, notes: hasNoGpu(asked.host) || why === null ? [] : [why] };
+  }
+  const isForGpu =
+    reasons.length > 0 && reasons.every(({ code }) => code === "NO_GPU" || code === "NO_AMD_GPU");
+  if (!isForGpu || asked.choice.requireGpu || !hasNoGpu(asked.host)) return whole;
+  if (row !== null) return aside([row.source]);
+  if (gpu.use !== "beside") return whole;
+  const side = judgePart(gpu.cpuSide(), asked, isPackage);
+  if (side.answer.fits === false) return side;
+  const unknown = [worksUnknown, ...side.answer.unknown];
+  return { ...side, answer: { ...side.answer, ...open, why: worksUnknown.message, unknown } };
+}
+
+const none = { cpuOnly: false, requireGpu: false };
+const open = { fits: null, tier: null, by: [], runs: [] } as const;
+const worksUnknown: Unproved = {
+  code: "GPU_USE_UNKNOWN",
+  message: "loads here; its files do not tell whether it works without a GPU",
+  fix: "judge its CPU side alone (--cpu), ask for a GPU (--require-gpu), or try it there",
+};
+
+/** A host that has a GPU, or had one, keeps every reason against it. */
+function hasNoGpu(host: HostFacts): boolean {
+  const { unknownGpuFacts } = viewHost(host);
+  return gpuVendors.every(
+    (vendor) =>
+      host[vendor] == null &&
+      unknownGpuFacts[vendor].length === 0 &&
+      causeOf(vendor, host.problems) === undefined,
+  );
+}
+
+interface JudgedPart extends Pick<KnownPart, "name" | "version" | "judgedBy"> {
+  readonly answer: PartAnswer;
+  readonly verdict: ImageCheck;
+  readonly platform: string;
+  readonly conditions: readonly string[];
+  readonly notes: readonly string[];
+}
+
+function judgePart(
+  { name, version, judgedBy, described, inspection, system, elsewhere, notes }: KnownPart,
+  { host, here, choice }: Asked,
+  isPackage: boolean,
+  verdict = checkImage(described, host, { ...choice, requireGpu: choice.requireGpu && !isPackage }),
+): JudgedPart {
   const view = viewHost(host);
   const { platform } = described;
   const ofSystem = judgeSystem(system, view.platform, here?.libc ?? null);
   const lacking = verdict.fit && inspection ? lackingOf(inspection, verdict, platform, view) : noLacking;
-  const unknown = [...verdict.unknown, ...lacking.unknown, ...ofSystem.unknown];
+  const unknown = [...verdict.unknown, ...lacking.unknown, ...ofSystem.unknown.map(tagUnknown)];
   const own = verdict.reasons.map((misfit) => {
     const { code, message, short = message } = misfit;
     const ofPlatform = code === "ARCH_MISMATCH" ? elsewhere : null;
     const file = ofPlatform ?? (inspection && decidingFile(code, inspection, view.features));
-    return { code, message, short, fix: judgedBy === "lock" ? misfit.fix : fixOfBuild(misfit), file };
+    return { code, message, short, fix: judgedBy === "lock" ? misfit.fix : fixOfBuild(misfit, host), file };
   });
   const isElsewhere = own.some(({ code }) => code === "ARCH_MISMATCH");
   const reasons = [
@@ -233,22 +350,97 @@ function answerFor(
   const [first] = reasons;
   const fits = first !== undefined ? false : unknown.length > 0 ? null : verdict.fits;
   const answer = {
-    schemaVersion: 1,
-    ...{ subject, source, digest, platform, judgedBy, fits },
-    why: fits === true ? describeSlower(verdict.code, host) : (first?.short ?? unknown[0] ?? null),
+    fits,
+    why: fits === true ? describeSlower(verdict.code, host) : (first?.short ?? unknown[0]?.message ?? null),
     file: first?.file ?? null,
     ...(fits === true
-      ? { tier: verdict.tier, by: verdict.by, conditions: ofSystem.conditions, unknown: [] }
-      : { tier: null, by: [], conditions: [], unknown }),
+      ? { tier: verdict.tier, by: verdict.by, unknown: [] }
+      : { tier: null, by: [], unknown }),
     reasons: reasons.map(({ code, message, fix }) => ({ code, message, fix })),
     requires: verdict.requires,
-    ...(verdict.measured !== null && { measured: verdict.measured }),
-    notes: [...known.notes, ...lacking.notes],
-    problems: host.problems,
-    ...(signed && { signed }),
     runs: fits ? describeCode(verdict.code, host) : [],
-  } as const;
-  return { answer, verdict };
+  };
+  const conditions = fits === true ? ofSystem.conditions : [];
+  return {
+    name,
+    version,
+    judgedBy,
+    answer,
+    verdict,
+    platform,
+    conditions,
+    notes: [...notes, ...lacking.notes],
+  };
+}
+
+function tagUnknown(message: string): Unproved {
+  return {
+    code: "TAG_UNKNOWN",
+    message,
+    fix: "see whether an installer takes it there: pip install --dry-run",
+  };
+}
+
+type Summed = Omit<
+  CheckAnswer,
+  "schemaVersion" | "subject" | "source" | "digest" | "problems" | "signed" | "cell"
+>;
+
+function single([part]: readonly JudgedPart[]): { readonly answer: Summed; readonly verdict: ImageCheck } {
+  if (part === undefined) throw new InternalError("a subject without a part");
+  const { answer, verdict, platform, judgedBy, conditions, notes } = part;
+  const measured = verdict.measured === null ? {} : { measured: verdict.measured };
+  return { answer: { platform, judgedBy, ...answer, conditions, notes, packages: [], ...measured }, verdict };
+}
+
+/** The worst that is certain is the answer: the reason that takes most to cure, and the packages that have it. */
+function together(judged: readonly JudgedPart[], { choice }: Asked) {
+  const refused = judged.filter(({ answer }) => answer.fits === false);
+  const undecided = judged.filter(({ answer }) => answer.fits === null);
+  const effort = ({ answer }: JudgedPart) => efforts[answer.reasons[0]?.code as ReasonCode] ?? 1;
+  const worst = [...refused].sort((a, b) => effort(b) - effort(a));
+  const tierOf = ({ answer: { tier } }: JudgedPart) => (tier === null ? -1 : tiers.indexOf(tier));
+  const slowest = [...judged].sort(
+    (a, b) => tierOf(b) - tierOf(a) || Number(b.answer.runs.length > 0) - Number(a.answer.runs.length > 0),
+  );
+  const slower = judged.find(({ answer }) => answer.fits === true && answer.why !== null);
+  const [deciding] =
+    [worst, undecided, slower === undefined ? [] : [slower], slowest].find((each) => each.length > 0) ?? [];
+  const found = single(deciding === undefined ? [] : [deciding]);
+  const of = (name: string, texts: readonly string[]) =>
+    texts.map((text) => `${name === "" ? "" : `${name}: `}${text}`);
+  const idle = judged.every(({ answer }) => answer.runs.length === 0 && answer.fits === true);
+  const reasons = distinct(worst.flatMap(({ answer }) => answer.reasons));
+  const asked = choice.requireGpu && idle ? [noneUsesGpu] : [];
+  const withoutGpu = distinct(judged.flatMap(({ answer }) => answer.withoutGpu ?? []));
+  const summed: Summed = {
+    ...found.answer,
+    ...(asked.length > 0 && { fits: false, why: noneUsesGpu.message, tier: null, by: [] }),
+    judgedBy: "files",
+    requires: null,
+    reasons: [...reasons, ...asked],
+    unknown: distinct((refused.length > 0 ? refused : undecided).flatMap(({ answer }) => answer.unknown)),
+    runs: found.answer.fits === true ? distinct(judged.flatMap(({ answer }) => answer.runs)) : [],
+    by: found.answer.fits === true ? distinct(judged.flatMap(({ answer }) => answer.by)) : [],
+    conditions: found.answer.fits === true ? distinct(judged.flatMap(({ conditions }) => conditions)) : [],
+    notes: judged.flatMap(({ name, notes }) => of(name, notes)),
+    packages: judged.map(({ name, version, answer }) => ({ name, version, ...answer })),
+  };
+  const { withoutGpu: _, ...rest } = summed;
+  return {
+    answer: withoutGpu.length > 0 && rest.fits === true ? { ...rest, withoutGpu } : rest,
+    verdict: found.verdict,
+  };
+}
+
+const noneUsesGpu: CheckReason = {
+  code: "PIN_MISMATCH",
+  message: "no package has code for a GPU, and one with such code is asked for (--require-gpu)",
+  fix: "leave --require-gpu out",
+};
+
+function distinct<Value>(all: readonly Value[]): readonly Value[] {
+  return [...new Map(all.map((each) => [JSON.stringify(each), each])).values()];
 }
 
 /** A program of this process needs a GPU, and its user may open none of a vendor that would do. */
@@ -262,8 +454,6 @@ function muteReasons({ fit, requires }: ImageCheck, { undecidedGpus = [] }: Desc
   return [{ code: "HOST_BROKEN", message, short: message, fix: problem.fix ?? "", file: null }];
 }
 
-const noLacking = { unknown: [], notes: [] };
-
 /** A program may do without a library of the GPU's vendor. Nobody knows whether it does without another one. */
 function lackingOf(inspection: ImageInspection, { requires }: ImageCheck, platform: string, view: HostView) {
   const found = requires === null ? [] : lackingLibraries(inspection, requires, platform, view);
@@ -272,29 +462,35 @@ function lackingOf(inspection: ImageInspection, { requires }: ImageCheck, platfo
   return {
     unknown: found
       .filter(({ isOfVendor }) => !isOfVendor)
-      .map((library) => `whether it runs without one of its libraries: ${told(library)}`),
+      .map((library) => ({
+        code: library.misfit.code,
+        message: `whether it runs without one of its libraries: ${told(library)}`,
+        fix: fixOfBuild(library.misfit),
+      })),
     notes: found.filter(({ isOfVendor }) => isOfVendor).map(told),
   };
 }
 
 /** The image that `resolve` picks for the host, or the one that it names: the first that the host's state refuses, or the nearest. Throws `NO_MATCH` for an index without images. */
-function ofFleet(host: HostFacts, { subject, lock, signed }: KnownFleet): Judged {
-  const ranking = rankImages(lock, host);
+function ofFleet({ subject, lock, signed }: KnownFleet, asked: Asked): Judged {
+  const { host, choice } = asked;
+  const ranking = rankImages(lock, host, choice);
   const [winner] = ranking.ranked;
-  const misses = winner === undefined ? nearestFirst(lock, ranking.rejected, ranking.view, {}) : [];
+  const misses = winner === undefined ? nearestFirst(lock, ranking.rejected, ranking.view, choice) : [];
   const miss = misses.find(({ misfits: [first] }) => first && isOfHost(first.code)) ?? misses[0];
   const found = winner ?? miss;
-  if (found === undefined) throw noMatch(lock, ranking, {});
+  if (found === undefined) throw noMatch(lock, ranking, choice);
   const { cell } = found;
   const { platform, digest } = found.image;
   const described = { platform, requires: null, env: [], entry: found.image };
-  const from = { source: "registry", judgedBy: "index", inspection: null, system: null, notes: [] } as const;
-  const own = checkImage(described, host);
+  const own = checkImage(described, host, choice);
   // Another image of the index may be the better one, so its refusal is the fleet's.
-  const judged = miss === undefined ? own : { ...own, ...unfit, fits: false, reasons: miss.misfits };
-  const known = { subject, digest, described, elsewhere: null, signed, ...from };
-  const { answer, verdict } = answerFor(host, known, null, judged);
-  return { answer: { ...answer, cell }, verdict };
+  const verdict = miss === undefined ? own : { ...own, ...unfit, fits: false, reasons: miss.misfits };
+  const about = { name: "", version: null, inspection: null, system: null, elsewhere: null, gpu: null };
+  const part: KnownPart = { ...about, judgedBy: "index", notes: [], described };
+  const { answer } = single([judgePart(part, { ...asked, here: null }, false, verdict)]);
+  const of = { schemaVersion: 1, subject, source: "registry", digest, cell } as const;
+  return { answer: { ...of, ...answer, problems: host.problems, ...(signed && { signed }) }, verdict };
 }
 
 /** Those that run, in the order of `resolve`; then those that may; then the others. Equals keep their order. */

@@ -23,7 +23,8 @@ import { checkPlatform } from "./rules/platform.ts";
 import type { ImageToFit } from "./rules/rule.ts";
 import { checkFactsKnown } from "./rules/unknown-facts.ts";
 import { listSome } from "./misfit.ts";
-import { type CodeFit, type Fit, isMisfit, type Misfit, type Tier } from "./verdict.ts";
+import type { FitOptions } from "./resolve-options.ts";
+import { type CodeFit, type Fit, isMisfit, type Misfit, type ReasonCode, type Tier } from "./verdict.ts";
 
 /** Facts of an image's configuration. */
 export interface DescribedImage {
@@ -38,7 +39,7 @@ export interface DescribedImage {
   /** CPU features of the entry that nothing proves to be needed. */
   readonly compiledFor?: readonly CompiledFor[];
   /** Needs that its files do not tell. */
-  readonly undecided?: readonly string[];
+  readonly undecided?: readonly Unproved[];
   /** Vendors of GPUs that the image needs, without a side in `entry`: the files do not tell which driver is needed, or which code is loaded. */
   readonly undecidedGpus?: readonly UndecidedGpu[];
 }
@@ -47,6 +48,23 @@ export interface UndecidedGpu {
   readonly vendor: GpuVendor;
   /** All that its files hold: `sm_80`; null where they may hold more. */
   readonly code: readonly string[] | null;
+}
+
+/** Reasons of `check` that prove no no. */
+export const unprovedCodes = ["CPU_NOT_PROVED", "GPU_USE_UNKNOWN", "NEED_UNKNOWN", "TAG_UNKNOWN"] as const;
+export type UnprovedCode = (typeof unprovedCodes)[number];
+
+/** A reason why nothing proves that an image runs. */
+export interface Unproved {
+  readonly code: UnprovedCode | ReasonCode;
+  readonly message: string;
+  readonly fix: string;
+}
+
+/** A need that the files do not tell. */
+export function needUnknown(message: string): Unproved {
+  const fix = "see with imgmatch inspect what its files hold, and try it there";
+  return { code: "NEED_UNKNOWN", message, fix };
 }
 
 /** A CPU feature that a file was compiled for, by an estimate. */
@@ -63,8 +81,8 @@ export interface ImageCheck {
   readonly fits: boolean | null;
   /** Empty unless `fits` is false. */
   readonly reasons: readonly Misfit[];
-  /** Facts that this image does not tell, in words; empty unless `fits` is null or false. */
-  readonly unknown: readonly string[];
+  /** Facts that this image does not tell; empty unless `fits` is null or false. */
+  readonly unknown: readonly Unproved[];
   /** From the lock, the files or the label; null without any. */
   readonly requires: Requirement | null;
   /** See `Match.measured`. */
@@ -82,7 +100,11 @@ export interface ImageCheck {
  * An image with an entry or imgmatch's label is judged by all rules. Any other image is judged by its architecture, `NVIDIA_REQUIRE_CUDA`
  * and `CUDA_VERSION`. Architecture and environment can prove a no, never a yes.
  */
-export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
+export function checkImage(
+  image: DescribedImage,
+  host: HostFacts,
+  choice: Pick<FitOptions, "cpuOnly" | "requireGpu"> = {},
+): ImageCheck {
   const view = viewHost(host);
   const { entry, undecided = [], undecidedGpus = [], compiledFor = [] } = image;
   if (entry !== undefined) {
@@ -90,7 +112,12 @@ export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
     // Features of another architecture say nothing of this CPU.
     const isOwn = checkPlatform(image.platform, view) === null;
     const unproved = compiledFor.filter(({ feature }) => isOwn && view.features?.has(feature) === false);
-    const found = judged(without(located, unproved), view, describeMeasured(entry));
+    const found = judged(
+      without(located, unproved),
+      view,
+      describeMeasured(entry),
+      undecidedGpus.length > 0 ? {} : choice,
+    );
     const unknown = [...found.unknown, ...describeUnproved(unproved, view), ...undecided];
     const lacking = whyNoGpu(undecidedGpus, view);
     // Without its GPU side it would read as the requirement of a CPU image.
@@ -103,11 +130,11 @@ export function checkImage(image: DescribedImage, host: HostFacts): ImageCheck {
   const parsed = parseRequirement(image.requires);
   if (!parsed.ok)
     return withoutLabel(image, view, [
-      `its label dev.imgmatch.requires cannot be read: ${parsed.mistakes.join("; ")}`,
+      needUnknown(`its label dev.imgmatch.requires cannot be read: ${parsed.mistakes.join("; ")}`),
       ...undecided,
     ]);
   const { requires } = parsed;
-  return judged({ platform: image.platform, requires, axes: {}, digest: noDigest }, view, null);
+  return judged({ platform: image.platform, requires, axes: {}, digest: noDigest }, view, null, choice);
 }
 
 /** Nothing runs of an image that is not known to fit. */
@@ -123,8 +150,8 @@ function without(image: ImageToFit, unproved: readonly CompiledFor[]): ImageToFi
 
 function describeUnproved(
   unproved: readonly CompiledFor[],
-  { unknownFeatures }: Pick<HostView, "unknownFeatures">,
-): readonly string[] {
+  { unknownFeatures, cpu: { level } }: Pick<HostView, "unknownFeatures" | "cpu">,
+): readonly Unproved[] {
   return [...groupBy(unproved, ({ file }) => file)].map(([file, uses]) => {
     const told = (untold: boolean, why: string) => {
       const counted = uses
@@ -136,8 +163,20 @@ function describeUnproved(
       ...told(false, "which this host's CPU does not have"),
       ...told(true, "of which this host's facts do not tell"),
     ];
-    return `whether ${file} runs here: it was compiled ${needs.join(", and ")}`;
+    if (uses.every(({ feature }) => unknownFeatures.has(feature)))
+      return notProved(file, needs, "run imgmatch probe on the host itself, where the kernel tells them");
+    const build = level === null ? "a build for this CPU" : `a build for ${level}`;
+    const features = listSome(
+      uses.map(({ feature }) => feature),
+      4,
+    );
+    return notProved(file, needs, `take ${build}, or run it on a host with ${features}`);
   });
+}
+
+function notProved(file: string, needs: readonly string[], fix: string): Unproved {
+  const message = `whether ${file} runs here: it was compiled ${needs.join(", and ")}`;
+  return { code: "CPU_NOT_PROVED", message, fix };
 }
 
 type Presence = (view: HostView, code: UndecidedGpu["code"]) => { readonly ok: true } | Misfit;
@@ -166,12 +205,17 @@ function whyNoGpu(gpus: readonly UndecidedGpu[], view: HostView): Misfit | null 
   return found.includes(null) ? null : (found[0] ?? null);
 }
 
-function judged(image: ImageToFit, view: HostView, measured: string | null): ImageCheck {
+function judged(
+  image: ImageToFit,
+  view: HostView,
+  measured: string | null,
+  choice: Pick<FitOptions, "cpuOnly" | "requireGpu">,
+): ImageCheck {
   const { accelerator, ...judgeable } = image.requires;
   if (accelerator != null) {
     // The user has asked for this image by its name. Its other needs can be judged.
-    const rest = judged({ ...image, requires: judgeable }, view, measured);
-    const unknown = [`whether ${accelerator} works on this host: nobody judges it`];
+    const rest = judged({ ...image, requires: judgeable }, view, measured, choice);
+    const unknown = [needUnknown(`whether ${accelerator} works on this host: nobody judges it`)];
     return {
       ...rest,
       requires: image.requires,
@@ -181,7 +225,7 @@ function judged(image: ImageToFit, view: HostView, measured: string | null): Ima
   }
   const requires = neededRequirement(image);
   // The user has chosen a CPU image by its name: broken GPUs are no reason against it.
-  const options = { cpuOnly: !needsGpus(requires) };
+  const options = { ...choice, cpuOnly: choice.cpuOnly === true || !needsGpus(requires) };
   const verdict = checkFitBy(askNow, image, view, options);
   const known = { unknown: [], requires, measured };
   if (!verdict.ok)
@@ -191,7 +235,7 @@ function judged(image: ImageToFit, view: HostView, measured: string | null): Ima
   return { ...known, fits: true, reasons: [], tier, code, by: chosen, fit: verdict };
 }
 
-function withoutLabel(image: DescribedImage, view: HostView, first: readonly string[]): ImageCheck {
+function withoutLabel(image: DescribedImage, view: HostView, first: readonly Unproved[]): ImageCheck {
   const platform = checkPlatform(image.platform, view);
   const cuda =
     platform === null
@@ -200,9 +244,9 @@ function withoutLabel(image: DescribedImage, view: HostView, first: readonly str
   const reasons = [...(platform === null ? [] : [platform]), ...cuda.reasons];
   const unknown = [
     ...first,
-    "which CPU features its programs use",
-    "the oldest kernel they run on",
-    ...cuda.unknown,
+    ...["which CPU features its programs use", "the oldest kernel they run on", ...cuda.unknown].map(
+      needUnknown,
+    ),
   ];
   const fits = reasons.length > 0 ? false : null;
   return { ...unfit, fits, reasons, unknown, requires: null, measured: null, code: [] };

@@ -41,10 +41,11 @@ async function answers(files: Files, subject = "subject", below = "") {
     if (err !== "") throw new Error(err);
     const { fits, file, reasons, unknown, notes } = JSON.parse(out);
     const codes = reasons.map(({ code }: { readonly code: string }) => code);
+    const texts = unknown.map(({ message }: { readonly message: string }) => message);
     return {
       fits,
-      ...(fits === false && { codes, file, unknown }),
-      ...(fits === null && { unknown }),
+      ...(fits === false && { codes, file, unknown: texts }),
+      ...(fits === null && { unknown: texts }),
       notes,
     };
   };

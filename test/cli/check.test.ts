@@ -375,7 +375,7 @@ describe("imgmatch check", () => {
     const foreign = await serve({ architecture: "amd64", files: [{ path: "lib/a.so", content: unmarked }] });
     const { out, exit } = await check(`${foreign}/team/app:1.0`, "--host", join(folder, "gpu.json"));
     expect(out).toContain("not proved: ");
-    expect(out).toContain("unknown: no file says which toolkit made its GPU code");
+    expect(out).toContain("  NEED_UNKNOWN: no file says which toolkit made its GPU code");
     expect(exit).toBe(3);
   });
 

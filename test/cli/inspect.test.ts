@@ -141,6 +141,7 @@ describe("imgmatch inspect", () => {
       toolkit: "12.8",
       code: ["sm_80", "compute_90"],
       driver: { mode: "host", minimum: "550.54.14" },
+      toolkitFile: "/app/kernels.fatbin",
       raisedBy: "zstd-compressed code in /app/kernels.fatbin",
     });
     expect(answer.gpu).toMatchObject({

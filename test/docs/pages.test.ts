@@ -10,6 +10,7 @@ import { parseWorkspace } from "../../src/fleet/open/workspace.ts";
 import type { HostProblem } from "../../src/facts/facts.ts";
 import { isBroken } from "../../src/resolve/host-view.ts";
 import { libcMismatch } from "../../src/inspect/system-needs.ts";
+import { unprovedCodes } from "../../src/resolve/check-image.ts";
 import { efforts } from "../../src/resolve/verdict.ts";
 import { describedCommands } from "./support/commands.ts";
 import { blocksOf, proseOf, readPages, root } from "./support/markdown.ts";
@@ -93,7 +94,7 @@ describe("codes", () => {
 
   test("every reason stands in docs/errors.md with its cure", () => {
     const codes = rows(/^\| `([A-Z_]+)` \| \D.* \| \S.* \|$/gm).flat();
-    expect(codes.sort()).toEqual([...Object.keys(efforts), libcMismatch].sort());
+    expect(codes.sort()).toEqual([...Object.keys(efforts), libcMismatch, ...unprovedCodes].sort());
   });
 
   test("the README has at most 750 words, and its two commands on the first screen", () => {

@@ -12,7 +12,7 @@ import type { Lock } from "../../src/lock/lock.ts";
 import type { Digest } from "../../src/oci/digest.ts";
 import { indexTypes } from "../../src/oci/media-types.ts";
 import { parseImageReference, withDigest, withTag } from "../../src/oci/reference.ts";
-import { manifestOf } from "../../src/oci/registry/attach.ts";
+import { manifestOf } from "../../src/oci/registry/manifests.ts";
 import { createRegistryClient } from "../../src/oci/registry/create-client.ts";
 import { findReferrers } from "../../src/oci/registry/find-referrers.ts";
 import { makeFolder } from "../support/folders.ts";

@@ -47,10 +47,11 @@ async function readAll(bytes: Buffer): Promise<void> {
   const sink = {
     unopened() {},
     script() {},
+    python() {},
     async file(_, file) {
       await inspectFile(sourceOf(file), false).finally(() => closeSpooled(file));
     },
-  } satisfies Pick<ContentSink, "unopened" | "script" | "file">;
+  } satisfies Pick<ContentSink, "unopened" | "script" | "python" | "file">;
   const chunks = (async function* () {
     yield bytes;
   })();

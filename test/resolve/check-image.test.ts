@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { checkImage } from "../../src/resolve/check-image.ts";
+import { checkImage, type ImageCheck, needUnknown } from "../../src/resolve/check-image.ts";
 import { a100, cpuHost, gpuHost, rtx4090 } from "./support/hosts.ts";
 import { cuda, requirement } from "./support/locks.ts";
 
 const platform = "linux/amd64";
+const textsOf = ({ unknown }: Pick<ImageCheck, "unknown">) => unknown.map(({ message }) => message);
 const broken = { code: "HOST_DRIVER_LIBRARY_MISMATCH", message: "570 and 580" } as const;
 /** nvidia/cuda:12.4.1-base-ubuntu22.04, shortened. */
 const cudaEnv = [
@@ -42,7 +43,7 @@ describe("an image with imgmatch's label", () => {
     (requires) => {
       const check = checkImage({ platform, requires, env: [] }, cpuHost());
       expect(check.fits).toBeNull();
-      expect(check.unknown[0]).toMatch(/^its label dev.imgmatch.requires cannot be read: /);
+      expect(check.unknown[0]?.message).toMatch(/^its label dev.imgmatch.requires cannot be read: /);
     },
   );
 });
@@ -58,7 +59,15 @@ describe("code that was compiled for features", () => {
     const image = { platform, requires: null, env: [], entry, compiledFor: compiled(...lacks, ...untold) };
     const { fits, unknown } = checkImage(image, { ...host, cpu });
     expect(fits).toBeNull();
-    return unknown;
+    expect(unknown).toMatchObject([
+      {
+        code: "CPU_NOT_PROVED",
+        fix: expect.stringMatching(
+          lacks.length === 0 ? /^run imgmatch probe / : /^take a build for x86-64-v4, or /,
+        ),
+      },
+    ]);
+    return textsOf({ unknown });
   };
 
   it("is told apart: what the CPU does not have, and what the facts do not tell", () => {
@@ -81,7 +90,7 @@ describe("an image without the label", () => {
 
   it("never fits: its CPU features are unknown", () => {
     expect(check([], cpuHost())).toMatchObject({ fits: null, reasons: [] });
-    expect(check([], cpuHost()).unknown).toContain("which CPU features its programs use");
+    expect(textsOf(check([], cpuHost()))).toContain("which CPU features its programs use");
     expect(check(cudaEnv, gpuHost([a100], "570.124.06", "12.8"))).toMatchObject({ fits: null, reasons: [] });
   });
 
@@ -105,7 +114,7 @@ describe("an image without the label", () => {
   it("may bring a forward-compatibility package where NVIDIA has one for this driver and GPU", () => {
     const tesla = check(cudaEnv, gpuHost([a100], "470.57.02", "11.4"));
     expect(tesla).toMatchObject({ fits: null, reasons: [] });
-    expect(tesla.unknown.join("\n")).toMatch(
+    expect(textsOf(tesla).join("\n")).toMatch(
       /forward-compatibility package.*needs NVIDIA driver >= 525.60.13/,
     );
     const geforce = check(cudaEnv, gpuHost([rtx4090], "470.57.02", "11.4"));
@@ -129,7 +138,7 @@ describe("an image without the label", () => {
   it("of an unknown toolkit says so", () => {
     const answer = check(["CUDA_VERSION=99.1.0"], gpuHost([a100], "570.124.06", "12.8"));
     expect(answer).toMatchObject({ fits: null });
-    expect(answer.unknown).toContain("which driver CUDA 99.1.0 needs");
+    expect(textsOf(answer)).toContain("which driver CUDA 99.1.0 needs");
   });
 });
 
@@ -140,7 +149,7 @@ describe("an opened image whose GPU side is undecided", () => {
       {
         ...{ platform, requires: null, env: [] },
         entry: { requires: { cpu: { march: "estimated", features }, cuda: null, kernel: "3.2.0" } },
-        undecided: ["its files hold code of CUDA 12 and 13"],
+        undecided: [needUnknown("its files hold code of CUDA 12 and 13")],
         undecidedGpus: [{ vendor: "nvidia", code }],
       },
       host,
@@ -149,7 +158,7 @@ describe("an opened image whose GPU side is undecided", () => {
   it("is not proved on a host with a GPU, and never reads as an image without GPU code", () => {
     expect(check([], gpuHost([a100], "580.95.05", "13.0"))).toMatchObject({
       ...{ fits: null, reasons: [], requires: null },
-      unknown: ["its files hold code of CUDA 12 and 13"],
+      unknown: [needUnknown("its files hold code of CUDA 12 and 13")],
     });
   });
 

@@ -41,8 +41,11 @@ const sides: Readonly<Record<GpuVendor, SideAdoption>> = {
 };
 
 /** Throws `ADOPT_UNDECIDED` if the files do not tell what a lock needs, and `AUDIT_…` if they contradict the statement. */
-export function adoptedImage(opened: OpenedImage, statement: Statement): AdoptedImage {
-  const inspection = inspectionOf(opened);
+export function adoptedImage(
+  opened: OpenedImage,
+  statement: Statement,
+  inspection = inspectionOf(opened),
+): AdoptedImage {
   const platform = opened.platform ?? "";
   const kernel = inspection.requires.kernel;
   const adoptedSides = adoptSides({ opened, inspection, statement });
@@ -52,7 +55,8 @@ export function adoptedImage(opened: OpenedImage, statement: Statement): Adopted
     ...merged(adoptedSides.map((side) => side.requires)),
     ...(kernel === null ? {} : { kernel }),
   };
-  const audit = auditImage(opened, { base: { kind: "none" }, requires, floor: [], platform });
+  const request = { base: { kind: "none" }, requires, floor: [], platform } as const;
+  const audit = auditImage(opened, request, inspection);
   const fix = "state what its files have, or leave --march, --without, --cuda and --rocm out";
   const against = [
     ...audit.lies.filter((lie) => isAgainst(lie, statement)),
@@ -106,8 +110,7 @@ function compiledFor({ requires, files }: ImageInspection): readonly CompiledFor
 }
 
 /** The needs of an image that {@link adoptedImage} refuses: all but the GPU side, and the vendors: the image needs a GPU of one vendor. */
-export function needsBesideGpu(opened: OpenedImage) {
-  const inspection = inspectionOf(opened);
+export function needsBesideGpu(opened: OpenedImage, inspection = inspectionOf(opened)) {
   const { kernel } = inspection.requires;
   const gpus: UndecidedGpu[] = [];
   for (const vendor of gpuVendors) {

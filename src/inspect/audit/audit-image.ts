@@ -34,9 +34,12 @@ const auditOf: BySide<GpuAudit, [ImageInspection, ImageOrigin]> = { nvidia: audi
  * const audit = auditImage(opened, { base: { kind: "none" }, requires, floor: [], platform: "linux/amd64" });
  * audit.measured.cpu.unused; // ["movdir64b", "movdiri"]
  */
-export function auditImage(opened: OpenedImage, request: AuditRequest): ImageAudit {
+export function auditImage(
+  opened: OpenedImage,
+  request: AuditRequest,
+  inspection = inspectionOf(opened),
+): ImageAudit {
   const { requires, floor } = request;
-  const inspection = inspectionOf(opened);
   const origin = originOf(opened, inspection, request.base);
   const architecture = architectureOf(request.platform);
   const beyond = (files: typeof origin.own) =>

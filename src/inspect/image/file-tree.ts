@@ -27,6 +27,8 @@ export interface ImageFiles {
   readonly files: readonly FoundFile[];
   readonly unopened: readonly UnopenedFile[];
   readonly packages: readonly PackageRecords[];
+  /** The names of code in modules of Python, by the path of the module. */
+  readonly named: ReadonlyMap<string, readonly string[]>;
   /** Package databases that could not be read. */
   readonly unread: readonly UnopenedFile[];
   /** Settings of loaders, by the path of their file. */
@@ -83,6 +85,7 @@ function collectFiles(root: Node): Omit<ImageFiles, "realPath"> {
   const packages: PackageRecords[] = [];
   const unread: UnopenedFile[] = [];
   const loader = new Map<string, LoaderRecord>();
+  const named = new Map<string, readonly string[]>();
   const unvisited: { node: Node; path: string }[] = [{ node: root, path: "" }];
   for (let next = unvisited.pop(); next !== undefined; next = unvisited.pop()) {
     const { node, path } = next;
@@ -92,6 +95,7 @@ function collectFiles(root: Node): Omit<ImageFiles, "realPath"> {
         files.push({ path: path + inner, layer, inspection });
       for (const [inner, reason] of Object.entries(file.unopened))
         unopened.push({ path: path + inner, layer, reason });
+      for (const [inner, names] of Object.entries(file.named ?? {})) named.set(path + inner, names);
       if (file.packages !== undefined) packages.push(file.packages);
       if (file.loader !== undefined) loader.set(path, file.loader);
       const reason = file.packages?.unread;
@@ -107,6 +111,7 @@ function collectFiles(root: Node): Omit<ImageFiles, "realPath"> {
     files: files.sort(byPath),
     unopened: unopened.sort(byPath),
     packages,
+    named,
     unread: unread.sort(byPath),
     loader,
   };

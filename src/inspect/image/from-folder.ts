@@ -19,44 +19,70 @@ import type { OpenedImage, OpenOptions } from "./open-layers.ts";
 import { collect } from "./opened-file.ts";
 import { closeSpooled, maxSpool, type SpooledFile, sourceOf } from "./spool.ts";
 
+/** Files and folders that were there when their folder was read, and not when they were opened. */
+interface Vanished {
+  count: number;
+}
+
 /** Folders of a running system, which are not the image's. */
 const notRead = new Set(["proc", "sys", "dev"]);
 
 export function openFromFolder(folder: string, options: OpenOptions): Promise<OpenedImage> {
-  return openFiles(folder, filesBelow(folder, ""), { source: "folder", name: folder }, options);
+  return openFiles(
+    folder,
+    (vanished) => filesBelow(folder, "", vanished),
+    { source: "folder", name: folder },
+    options,
+  );
 }
 
 /** A wheel, a library, an archive that is no image. */
 export function openFromFile(path: string, options: OpenOptions): Promise<OpenedImage> {
   const named = { source: "file", name: path } as const;
-  return openFiles(dirname(path), [basename(path)], named, options);
+  return openFiles(dirname(path), () => [basename(path)], named, options);
 }
 
 async function openFiles(
   folder: string,
-  paths: AsyncIterable<string | FoundLink> | Iterable<string>,
+  pathsOf: (vanished: Vanished) => AsyncIterable<string | FoundLink> | Iterable<string>,
   named: Pick<OpenedImage, "source" | "name">,
   { cache, onProgress = () => {}, inspector = sharedInspector() }: OpenOptions,
 ): Promise<OpenedImage> {
   const began = Date.now();
   const found: (string | FoundLink)[] = [];
-  for await (const path of paths) found.push(path);
-  const key = keyOf(folder, found, began);
+  const vanished = { count: 0 };
+  for await (const path of pathsOf(vanished)) {
+    onProgress({ layer: 0, layers: 1, bytes: 0 });
+    found.push(path);
+  }
+  const key = await keyOf(folder, found, began);
   const known = key && (await cache.find(key));
   const { layer, isWhole } = known
     ? { layer: known, isWhole: false }
-    : await openEach(folder, found, onProgress, inspector);
+    : await openEach(folder, found, onProgress, inspector, vanished);
   if (key !== null && isWhole) await cache.keep(key, layer);
-  return { ...named, digest: null, platform: null, layers: [{ ...layer, digest: null }], diffIds: null };
+  return {
+    ...named,
+    digest: null,
+    platform: null,
+    layers: [{ ...layer, digest: null }],
+    diffIds: null,
+    vanished: vanished.count,
+  };
 }
 
 /** A file that was changed so shortly before may change again without another time. */
 const shortestAgeMs = 2_000;
 
 /** Stands in the cache for the content of these files, by what git compares; null if later content could not be told from it. */
-function keyOf(folder: string, paths: readonly (string | FoundLink)[], began: number): Digest | null {
+async function keyOf(
+  folder: string,
+  paths: readonly (string | FoundLink)[],
+  began: number,
+): Promise<Digest | null> {
   const lines: unknown[] = [];
-  for (const path of paths) {
+  for (const [index, path] of paths.entries()) {
+    if (index % 1000 === 999) await new Promise(setImmediate);
     if (typeof path !== "string") {
       lines.push(path);
       continue;
@@ -74,6 +100,7 @@ async function openEach(
   paths: readonly (string | FoundLink)[],
   onProgress: NonNullable<OpenOptions["onProgress"]>,
   inspector: FileInspector,
+  vanished: Vanished,
 ): Promise<{ readonly layer: LayerInspection; readonly isWhole: boolean }> {
   const changes = layerChanges();
   const budget = archiveBudget();
@@ -86,9 +113,10 @@ async function openEach(
     }
     const collected = collect(path, inspector);
     const file = await openFile(join(folder, path)).catch((error: unknown) => {
-      // A file that this user may not read is reported. A file that is gone by now is not.
+      // A file that this user may not read is reported. A file that is gone by now is counted.
       isWhole = false;
-      if (!isErrno(error, "ENOENT")) collected.sink.unopened("", faultOf(error));
+      if (isErrno(error, "ENOENT")) vanished.count++;
+      else collected.sink.unopened("", faultOf(error));
       return null;
     });
     if (file !== null) {
@@ -133,11 +161,19 @@ interface FoundLink {
   readonly target: string;
 }
 
-async function* filesBelow(root: string, path: string): AsyncGenerator<string | FoundLink> {
+async function* filesBelow(
+  root: string,
+  path: string,
+  vanished: Vanished,
+): AsyncGenerator<string | FoundLink> {
   let folder: Awaited<ReturnType<typeof opendir>>;
   try {
     folder = await opendir(join(root, path));
   } catch (error) {
+    if (path !== "" && isErrno(error, "ENOENT")) {
+      vanished.count++;
+      return;
+    }
     throw new ImgmatchError({
       code: "FILE_UNREADABLE",
       message: `${join(root, path)}: ${faultOf(error)}`,
@@ -147,7 +183,7 @@ async function* filesBelow(root: string, path: string): AsyncGenerator<string | 
   for await (const entry of folder) {
     const inner = path === "" ? entry.name : `${path}/${entry.name}`;
     if (entry.isDirectory()) {
-      if (path !== "" || !notRead.has(entry.name)) yield* filesBelow(root, inner);
+      if (path !== "" || !notRead.has(entry.name)) yield* filesBelow(root, inner, vanished);
     } else if (entry.isFile()) yield inner;
     else if (entry.isSymbolicLink()) {
       const target = await readlink(join(root, inner)).catch(() => null);

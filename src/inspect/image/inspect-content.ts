@@ -24,6 +24,8 @@ import { endsWithZip, isZip, openZipEntry, readZip, unlistedBytes } from "./zip.
 const maxDepth = 3;
 const tooDeep = `an archive inside ${maxDepth} others`;
 const maxSearched = 2 * maxSpool;
+/** Longer modules hold tables. */
+const maxPython = 4 * 2 ** 20;
 const behindScript = "bytes behind a script, which it may unpack when it runs";
 /** Formats that may hold programs and are not read, by the hexadecimal digits of their first bytes. */
 const closed: readonly (readonly [string, RegExp])[] = [
@@ -100,7 +102,7 @@ async function openContent(
   const isArchive = isZip(head) || isTar(head) || compression !== null;
   if (!isArchive) {
     const format = closedFormat(head, name);
-    if (format === null) return openUnmarked(path, head, whole, opening, depth);
+    if (format === null) return openUnmarked(path, head, whole, opening, name, depth);
     // A compressed manual page is too short to hold a program.
     if (await isLong(whole)) sink.unopened(path, `packed in a format that is not read (${format})`);
     return;
@@ -181,8 +183,16 @@ async function openZipAtEnd(
 }
 
 /** Opens a file that begins with no mark: a script, data, an unknown archive. It is held only from its first mark on. */
-async function openUnmarked(path: string, head: Uint8Array, chunks: Chunks, opening: Opening, depth: number) {
+async function openUnmarked(
+  path: string,
+  head: Uint8Array,
+  chunks: Chunks,
+  opening: Opening,
+  name: string,
+  depth: number,
+) {
   const { sink } = opening;
+  const isPython = name.endsWith(".py");
   const isScript = head[0] === 0x23 && head[1] === 0x21;
   const seen = { bytes: 0, firstZero: Number.POSITIVE_INFINITY };
   const text: Uint8Array[] = [];
@@ -196,13 +206,18 @@ async function openUnmarked(path: string, head: Uint8Array, chunks: Chunks, open
         const zero = chunk.indexOf(0);
         if (zero !== -1) seen.firstZero = seen.bytes + zero;
       }
-      if (isScript && path === "" && seen.bytes <= maxScript) text.push(chunk);
+      if (isPython ? seen.bytes <= maxPython : isScript && path === "" && seen.bytes <= maxScript)
+        text.push(chunk);
       seen.bytes += chunk.length;
       yield chunk;
     }
   };
   const first = await findMark(watched(), ["zip", "gpu", "program"]);
-  if (text.length > 0) sink.script(Buffer.concat(text).toString("utf8"));
+  if (text.length > 0) {
+    const whole = Buffer.concat(text).toString("utf8");
+    if (isPython) sink.python(path, whole);
+    if (isScript && path === "") sink.script(whole);
+  }
   if (first === null) {
     if (seen.bytes - seen.firstZero >= holdsCodeFrom) sink.unopened(path, behindScript);
     return;

@@ -65,6 +65,8 @@ export interface OpenedImage {
   readonly labels?: Readonly<Record<string, string>>;
   /** How its containers start, by its configuration. Absent without one. */
   readonly start?: ImageStart;
+  /** The number of files and folders that vanished while a folder was read: they are left out. */
+  readonly vanished?: number;
 }
 
 export interface ImageStart {

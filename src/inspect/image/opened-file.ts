@@ -3,6 +3,7 @@
 import type { FileInspection } from "../file-inspection.ts";
 import { type LoaderRecord, loaderReader, scriptRecord } from "../loader/loader-record.ts";
 import { databaseReader } from "../packages/databases.ts";
+import { namedCode } from "../packages/named-code.ts";
 import { mayBePackaged, type PackageRecords } from "../packages/unchanged-files.ts";
 import type { FileInspector } from "../workers/file-inspector.ts";
 import type { SpooledFile } from "./spool.ts";
@@ -15,6 +16,8 @@ export interface OpenedFile {
   readonly packages?: PackageRecords;
   /** The settings of a file that tells a loader where libraries are. */
   readonly loader?: LoaderRecord;
+  /** Names of code in modules of Python, by their paths: `jitlink.ptx`. */
+  readonly named?: Readonly<Record<string, readonly string[]>>;
 }
 
 export interface ContentSink {
@@ -23,6 +26,8 @@ export interface ContentSink {
   unopened(path: string, reason: string): void;
   /** The text of a script at the path of the file itself. */
   script(text: string): void;
+  /** The text of a module of Python. */
+  python(path: string, text: string): void;
 }
 
 /**
@@ -33,7 +38,8 @@ export function collect(path: string, inspector: FileInspector) {
   const files: { readonly path: string; readonly found: Promise<FileInspection | null> }[] = [];
   const unopened = new Map<string, string>();
   const records: { packages?: PackageRecords; loader?: LoaderRecord } = {};
-  const isEmpty = () => unopened.size + Object.keys(records).length === 0;
+  const named = new Map<string, readonly string[]>();
+  const isEmpty = () => unopened.size + named.size + Object.keys(records).length === 0;
   const keep = (loader: LoaderRecord | null) => {
     if (loader !== null) records.loader = loader;
   };
@@ -44,7 +50,12 @@ export function collect(path: string, inspector: FileInspector) {
       if (one !== null) found.set(path, one);
     }
     if (found.size === 0 && isEmpty()) return null;
-    return { files: Object.fromEntries(found), unopened: Object.fromEntries(unopened), ...records };
+    return {
+      files: Object.fromEntries(found),
+      unopened: Object.fromEntries(unopened),
+      ...records,
+      ...(named.size > 0 && { named: Object.fromEntries(named) }),
+    };
   };
   const sink: ContentSink = {
     async file(inner, file) {
@@ -56,6 +67,10 @@ export function collect(path: string, inspector: FileInspector) {
     },
     unopened: (path, reason) => unopened.set(path, reason),
     script: (text) => keep(scriptRecord(text)),
+    python: (inner, text) => {
+      const names = namedCode(text);
+      if (names.length > 0) named.set(inner, names);
+    },
   };
   return {
     sink,

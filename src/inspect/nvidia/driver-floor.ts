@@ -14,6 +14,8 @@ export interface GpuFile {
 export interface MeasuredFloor {
   /** The newest toolkit that made the loaded code: `12.8`. */
   readonly toolkit: string;
+  /** The file with the code of this toolkit; null if the runtime library that files link decides. */
+  readonly file: string | null;
   readonly minimum: string;
   /** Why it is newer than the toolkit's major asks for; null if it is not. */
   readonly raisedBy: string | null;
@@ -49,24 +51,30 @@ export function measureFloor(
 ): FloorAnswer | null {
   if (files.every(({ gpu }) => gpu.toolkits.length === 0)) return null;
   const counted = loadedFiles(files, driver, major);
-  const newest = counted.map(({ gpu }) => newestToolkit(gpu.toolkits));
-  const known = newest.filter((toolkit) => toolkit !== null);
-  if (known.length === 0) return { unknown: "no file says which toolkit made its GPU code" };
-  const found = [...new Set(known.map(majorOf))].sort();
+  const dated = counted.flatMap(({ path, gpu }) => {
+    const toolkit = newestToolkit(gpu.toolkits);
+    return toolkit === null ? [] : [{ path, toolkit, major: majorOf(toolkit) }];
+  });
+  const [newest, ...others] = dated.sort((a, b) => compareToolkits(b.toolkit, a.toolkit));
+  if (newest === undefined) return { unknown: "no file says which toolkit made its GPU code" };
+  const found = [...new Set([newest, ...others].map(({ major }) => major))].sort();
   const linked = linkedMajor(files, driver, major);
-  if (found.length > 1 && (linked === null || found.some((each) => Number(each) > Number(linked))))
+  if (found.length > 1 && (linked === null || found.some((each) => Number(each) > Number(linked)))) {
+    const named = found.map((each) => `${each} (${dated.find(({ major }) => major === each)?.path})`);
     return {
-      unknown: `its files hold code of CUDA ${found.join(" and ")}; which of them is loaded is not known`,
+      unknown: `its files hold code of CUDA ${named.join(" and ")}; which of them is loaded is not known`,
     };
-  const runtime = linked === null ? [] : [`${linked}.0`];
-  const toolkit = [...runtime, ...known].reduce((a, b) => (compareToolkits(a, b) >= 0 ? a : b));
+  }
+  const isByRuntime = linked !== null && compareToolkits(`${linked}.0`, newest.toolkit) > 0;
+  const toolkit = isByRuntime ? `${linked}.0` : newest.toolkit;
   const row = findToolkit(toolkit);
   const floor = row === null ? null : driverFloor(row);
   if (floor === null) return { unknown: `the oldest driver for CUDA ${toolkit} is not in the tables` };
   const zstd = counted.find(({ gpu }) => gpu.toolkits.some((each) => each.isZstd && isBefore13(each)));
+  const of = { toolkit, file: isByRuntime ? null : newest.path };
   return zstd !== undefined && majorOf(toolkit) === "12"
-    ? { toolkit, minimum: zstdFloor.minimum, raisedBy: `zstd-compressed code in ${zstd.path}` }
-    : { toolkit, minimum: floor.minimum, raisedBy: null };
+    ? { ...of, minimum: zstdFloor.minimum, raisedBy: `zstd-compressed code in ${zstd.path}` }
+    : { ...of, minimum: floor.minimum, raisedBy: null };
 }
 
 /** null if the files do not decide it. */

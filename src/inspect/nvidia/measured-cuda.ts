@@ -39,12 +39,15 @@ export function holdersOf(files: readonly InspectedFile[]) {
   });
 }
 
-/** The compressed code of this file needs a newer driver than the toolkit's major does. */
-export function raisesDriver(
+/** The oldest driver is that of this file's code: compressed so that an older one cannot load it, or of the newest toolkit. */
+export function decidesDriver(
   { path }: Pick<InspectedFile, "path">,
-  { cuda }: { readonly cuda: { readonly raisedBy: string | null } | null },
+  {
+    cuda,
+  }: { readonly cuda: (Pick<MeasuredFloor, "raisedBy"> & { readonly toolkitFile: string | null }) | null },
 ): boolean {
-  return cuda?.raisedBy === path;
+  if (cuda === null) return false;
+  return cuda.raisedBy === null ? cuda.toolkitFile === path : cuda.raisedBy.endsWith(` ${path}`);
 }
 
 /** The beginning of a reason that a stated toolkit does not settle. */
@@ -75,10 +78,11 @@ export function measureCuda(files: readonly InspectedFile[], gpu: ImageGpu | nul
             toolkit: measured?.toolkit ?? null,
             code: cudaTargets(files),
             driver: driverOf(bundled, driver, measured?.minimum ?? null),
+            toolkitFile: measured?.file ?? null,
             raisedBy: measured?.raisedBy ?? null,
           },
-    choices: chosen.map(({ by, files: members, toolkit, minimum, raisedBy }) => ({
-      ...{ by, toolkit, raisedBy },
+    choices: chosen.map(({ by, files: members, toolkit, file, minimum, raisedBy }) => ({
+      ...{ by, toolkit, toolkitFile: file, raisedBy },
       code: cudaTargets(members.map(({ file }) => file)),
       driver: driverOf(bundled, driver, minimum),
       files: members.map(({ path }) => path).sort(),

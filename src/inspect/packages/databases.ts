@@ -1,6 +1,7 @@
-/** Reads package databases: dpkg's status and lists of checksums, apt's sources, apk's list, rpm's databases, Python's `WHEEL`. */
+/** Reads package databases: dpkg's status and lists of checksums, apt's sources, apk's list, rpm's databases, Python's `WHEEL` and `RECORD`, conda's lists. */
 
-import type { PackageRecords } from "./unchanged-files.ts";
+import { posix } from "node:path";
+import type { InstalledPackage, PackageRecords } from "./unchanged-files.ts";
 import { remember } from "../../io/collections.ts";
 import { coreRelease, type L4tRecord, sourceReleases } from "../nvidia/l4t-release.ts";
 import { bdbHeaders, ndbHeaders } from "./rpm/bdb.ts";
@@ -71,6 +72,43 @@ function readInstalledWheel(text: string, folder: string): PackageRecords {
   return { distribution: [], files: {}, wheels: [{ folder, isForAny }] };
 }
 
+/** `RECORD` in `NAME-VERSION.dist-info` (PyPA specifications, "Recording installed projects"): CSV, the path first, quoted if it has a comma. */
+function readRecord(text: string, path: string): PackageRecords {
+  const { dir, base } = posix.parse(`/${path}`);
+  const [name = "", version = ""] = base.split("-");
+  const files = text.split("\n").flatMap((line) => {
+    const [, quoted, plain] = /^(?:"((?:[^"]|"")*)"|([^,]*)),/.exec(line) ?? [];
+    return quoted?.replaceAll('""', '"') ?? plain ?? [];
+  });
+  return { distribution: [], files: {}, installed: ofInstaller(name, version, dir.slice(1), files) };
+}
+
+/** `conda-meta/NAME-VERSION-BUILD.json` of a prefix (conda's documentation, "Packages"). */
+function readConda(text: string, folder: string): PackageRecords {
+  const none = { distribution: [], files: {} };
+  try {
+    const { name, version, files } = JSON.parse(text);
+    if (typeof name !== "string" || typeof version !== "string" || !Array.isArray(files))
+      return { ...none, unread: "not conda's list of a package's files" };
+    const paths = files.filter((path) => typeof path === "string");
+    return { ...none, installed: ofInstaller(name, version, folder, paths) };
+  } catch {
+    return { ...none, unread: "not JSON" };
+  }
+}
+
+/** Modules of Python's text, of which an environment has most. */
+const pythonText = /\.py[ci]?$/;
+
+function ofInstaller(
+  name: string,
+  version: string,
+  folder: string,
+  files: readonly string[],
+): InstalledPackage {
+  return { name, version, folder, files: files.filter((path) => !pythonText.test(path)) };
+}
+
 /** A database of 20,000 packages has about 20 MB. A longer one is not read: its packages' files count as the image's own. */
 const maxDatabase = 64 * 2 ** 20;
 
@@ -94,6 +132,8 @@ const databases: readonly (readonly [RegExp, Read])[] = [
   ],
   [/^(?:usr\/)?lib\/apk\/db\/installed$/, text(readApk)],
   [/^(.+)-[^/-]+\.dist-info\/WHEEL$/, text(readInstalledWheel)],
+  [/^(.+)\.dist-info\/RECORD$/, text(readRecord)],
+  [/^(?:(.+)\/)?conda-meta\/[^/]+\.json$/, text(readConda)],
   [new RegExp(`^${rpmFolder}/rpmdb\\.sqlite$`), (bytes) => readRpm(bytes, "sqlite")],
   [new RegExp(`^${rpmFolder}/Packages\\.db$`), (bytes) => readRpm(bytes, "ndb")],
   [new RegExp(`^${rpmFolder}/Packages$`), (bytes) => readRpm(bytes, "bdb")],

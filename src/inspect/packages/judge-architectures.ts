@@ -1,15 +1,13 @@
-/** Tells whether a subject without a platform, such as a folder or a wheel, has what a host's architecture runs. Each package decides for itself. */
+/** Tells whether a package of a subject without a platform, such as a folder or a wheel, has what a host's architecture runs. */
 
-import { groupBy } from "../../io/collections.ts";
 import type { FileInspection } from "../file-inspection.ts";
-import { filesOfLayers } from "../image/file-tree.ts";
-import type { OpenedImage } from "../image/open-layers.ts";
-import { type PackagePath, packagePaths } from "./package-names.ts";
+import type { PackagePath } from "./package-names.ts";
+import type { Member } from "./packages-of.ts";
 
 export interface ArchitectureAnswer {
-  /** The subject without the programs that a host of `platform` does not run. */
-  readonly image: OpenedImage;
-  /** The host's; another one if the subject is for another architecture; for a subject without a program that of the host. */
+  /** Without the programs that a host of `platform` does not run. */
+  readonly members: readonly Member[];
+  /** The host's; another one if the package is for another architecture; for a package without a program that of the host. */
   readonly platform: string;
   /** The file that decides for another architecture; null if `platform` is the host's. */
   readonly file: string | null;
@@ -37,30 +35,25 @@ function architectureOf({ program }: FileInspection): string | null {
 }
 
 /** @param platform of the host: `linux/arm64` */
-export function judgeArchitectures(image: OpenedImage, platform: string): ArchitectureAnswer {
-  const { files, packages } = filesOfLayers(image.layers);
-  const root = image.source === "folder" ? image.name.replace(/\/$/, "") : "";
-  const placeOf = packagePaths(
-    packages.flatMap(({ wheels = [] }) => wheels),
-    root,
-  );
+export function judgeArchitecture(members: readonly Member[], platform: string): ArchitectureAnswer {
   const [system, host = ""] = platform.split("/");
-  const programs = files.flatMap(({ path, inspection }): readonly Program[] => {
-    const architecture = architectureOf(inspection);
+  const programs = members.flatMap(({ file, place }): readonly Program[] => {
+    const architecture = architectureOf(file);
     if (architecture === null) return [];
-    const place = placeOf(path);
     const isOwn = architecture === host && place.system === system;
-    return [{ ...place, path, size: inspection.size, architecture, isOwn }];
+    return [{ ...place, path: file.path, size: file.size, architecture, isOwn }];
   });
-  const judged = [...groupBy(programs, (program) => program.package).values()].flatMap(judgePackage);
-  const [against] = judged.filter(({ isCertain }) => isCertain).sort(bySize);
+  const found = judgePackage(programs);
+  const against = found?.isCertain ? found : undefined;
+  const architecture = against?.architecture ?? host;
   return {
-    image: withoutOthers(image, against?.architecture ?? host),
+    members: members.filter(({ file }) => [null, architecture].includes(architectureOf(file))),
     platform: against === undefined ? platform : platformOf(against),
     file: against?.path ?? null,
-    undecided: judged.flatMap((each) =>
-      each.isCertain ? [] : [`whether it runs without ${each.path}, which is for ${platformOf(each)}`],
-    ),
+    undecided:
+      found === null || found.isCertain
+        ? []
+        : [`whether it runs without ${found.path}, which is for ${platformOf(found)}`],
   };
 }
 
@@ -68,12 +61,12 @@ const platformOf = ({ system, architecture }: Program) => `${system}/${architect
 const bySize = (a: Program, b: Program) => b.size - a.size;
 
 /**
- * Answers with the largest program for another architecture that a package needs or may need; empty if there is none.
+ * Answers with the largest program for another architecture that a package needs or may need; null if there is none.
  *
  * Modules decide for a package that has some; else the files whose names tell no architecture. A file of the same name for the host stands for
  * a file, and so does any file for the host where the file is named for an architecture.
  */
-function judgePackage(programs: readonly Program[]): readonly (Program & { readonly isCertain: boolean })[] {
+function judgePackage(programs: readonly Program[]): (Program & { readonly isCertain: boolean }) | null {
   const modules = programs.filter(({ isModule }) => isModule);
   const unnamed = programs.filter(({ isNamed }) => !isNamed);
   const deciding = [modules, unnamed].find(({ length }) => length > 0) ?? programs;
@@ -81,25 +74,12 @@ function judgePackage(programs: readonly Program[]): readonly (Program & { reado
   const isThere = deciding.some(({ name }) => own.has(name));
   const lacking = deciding.filter(({ name, isNamed }) => !own.has(name) && !(isNamed && isThere));
   const [first] = lacking.sort(bySize);
-  if (first === undefined) return [];
+  if (first === undefined) return null;
   const isPackage = first.package !== "";
   // Such a package chooses when it runs, and may do without.
   const isChoice = isPackage && !first.isForOne && deciding.every(({ isNamed }) => isNamed);
-  if (isChoice && modules.length === 0 && first.isForAny) return [];
+  if (isChoice && modules.length === 0 && first.isForAny) return null;
   // A system holds a few programs for other machines, such as firmware.
-  if (isThere && !isPackage && modules.length === 0 && 2 * lacking.length < deciding.length) return [];
-  return [{ ...first, isCertain: !isThere && !isChoice && (modules.length > 0 || own.size === 0) }];
-}
-
-function withoutOthers(image: OpenedImage, architecture: string): OpenedImage {
-  const isLeft = (file: FileInspection) => [null, architecture].includes(architectureOf(file));
-  const layers = image.layers.map((layer) => ({
-    ...layer,
-    changes: layer.changes.map((change) => {
-      if (change.kind !== "file" || change.opened === undefined) return change;
-      const files = Object.entries(change.opened.files).filter(([, file]) => isLeft(file));
-      return { ...change, opened: { ...change.opened, files: Object.fromEntries(files) } };
-    }),
-  }));
-  return { ...image, layers };
+  if (isThere && !isPackage && modules.length === 0 && 2 * lacking.length < deciding.length) return null;
+  return { ...first, isCertain: !isThere && !isChoice && (modules.length > 0 || own.size === 0) };
 }

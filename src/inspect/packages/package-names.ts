@@ -25,6 +25,8 @@ const otherSystem = new RegExp(
 export interface PackagePath {
   /** `/node_modules/@esbuild/*`; empty for a file of no package. */
   readonly package: string;
+  /** Its path in the package, begun with `/`; empty for a file of no package. */
+  readonly inner: string;
   /** The name of the file without its platform. */
   readonly name: string;
   /** A file that its interpreter loads by its name: Node.js's, or Python's. */
@@ -63,6 +65,7 @@ export function packagePaths(wheels: readonly InstalledWheel[], root: string): (
       package: withoutPlatform(
         distribution === undefined ? prefix : `${dirname(prefix)}/${distribution}.whl`,
       ),
+      inner: prefix === "" ? "" : inner,
       name: withoutPlatform(basename(path)),
       isModule: isOfPython || path.endsWith(".node"),
       isNamed: namesPlatform(claim),

@@ -13,6 +13,8 @@ export interface PackageRecords {
   readonly l4t?: readonly L4tRecord[];
   /** Wheels that were installed. */
   readonly wheels?: readonly InstalledWheel[];
+  /** The package whose installer wrote this file, with its files. */
+  readonly installed?: InstalledPackage;
   /** Why the database was not read: its packages' files count as the image's own. */
   readonly unread?: string;
 }
@@ -22,6 +24,16 @@ export interface InstalledWheel {
   readonly folder: string;
   /** Its tags name no platform. */
   readonly isForAny: boolean;
+}
+
+/** A package by its installer's own list: `RECORD` of Python, `conda-meta`. */
+export interface InstalledPackage {
+  readonly name: string;
+  readonly version: string;
+  /** Where it is installed, without a leading slash: `lib/python3.12/site-packages`. Empty for the root. */
+  readonly folder: string;
+  /** Relative to `folder`. Without modules of Python's text. */
+  readonly files: readonly string[];
 }
 
 /**

@@ -1,5 +1,7 @@
 /** Opens single files while the image is read further: in this thread, or in another. */
 
+import { setMaxListeners } from "node:events";
+import type { ByteSource } from "../byte-source.ts";
 import type { FileInspection } from "../file-inspection.ts";
 import { closeSpooled, type SpooledFile, sourceOf } from "../image/spool.ts";
 
@@ -9,28 +11,82 @@ export interface FileInspector {
 }
 
 export interface FileJob {
-  /** Resolves when there is room for the next file. Never rejects. */
+  /** Resolves when there is room for the next file. Rejects only where {@link stoppable} says so. */
   readonly accepted: Promise<void>;
   /** null for a file that no loader and no driver takes. */
   readonly found: Promise<FileInspection | null>;
+  /** Ends the work soon: then `found` rejects. */
+  stop(): void;
 }
 
 export const inThisThread: FileInspector = {
-  inspect: (file, mayBePackaged) => alone(inspected(file, mayBePackaged)),
+  inspect(file, mayBePackaged) {
+    let isStopped = false;
+    const source = sourceOf(file);
+    const unlessStopped = () => {
+      if (isStopped) throw new Error("stopped");
+    };
+    const read: ByteSource = {
+      size: source.size,
+      read(at, length) {
+        unlessStopped();
+        return source.read(at, length);
+      },
+      readOver(at, buffer) {
+        unlessStopped();
+        return source.readOver(at, buffer);
+      },
+    };
+    const stop = () => {
+      isStopped = true;
+    };
+    return { ...alone(inspected(file, read, mayBePackaged)), stop };
+  },
 };
 
 /** The next file has to wait until this one is done. */
 export function alone(found: FileJob["found"]): FileJob {
   const over = () => {};
-  return { found, accepted: found.then(over, over) };
+  return { found, accepted: found.then(over, over), stop: over };
 }
 
-async function inspected(file: SpooledFile, mayBePackaged: boolean): Promise<FileInspection | null> {
+async function inspected(
+  file: SpooledFile,
+  source: ByteSource,
+  mayBePackaged: boolean,
+): Promise<FileInspection | null> {
   try {
     // Loads the decoder only here: another thread has its own.
     const { inspectFile } = await import("../inspect-file.ts");
-    return await inspectFile(sourceOf(file), mayBePackaged);
+    return await inspectFile(source, mayBePackaged);
   } finally {
     closeSpooled(file);
   }
+}
+
+/** The inspector, whose jobs end when the signal is aborted, and reject at once with the signal's reason. */
+export function stoppable(inspector: FileInspector, signal: AbortSignal | undefined): FileInspector {
+  if (signal === undefined) return inspector;
+  const jobs = new Set<FileJob>();
+  const aborted = new Promise<never>((_, reject) => {
+    // Node takes more than ten listeners for a leak: each subject has one.
+    setMaxListeners(0, signal);
+    const stop = () => {
+      for (const job of jobs) job.stop();
+      reject(signal.reason);
+    };
+    signal.addEventListener("abort", stop, { once: true });
+  });
+  aborted.catch(() => {});
+  return {
+    inspect(file, mayBePackaged) {
+      const job = inspector.inspect(file, mayBePackaged);
+      const forget = () => jobs.delete(job);
+      jobs.add(job);
+      job.found.then(forget, forget);
+      if (signal.aborted) job.stop();
+      const [accepted, found] = [Promise.race([job.accepted, aborted]), Promise.race([job.found, aborted])];
+      return { accepted, found, stop: job.stop };
+    },
+  };
 }

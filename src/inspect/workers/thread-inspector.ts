@@ -76,13 +76,30 @@ export function threadInspector(program: URL): FileInspector {
     return started;
   };
 
+  /** A thread that is at work on the file ends; the next file starts another one. */
+  const drop = (job: Job) => {
+    if (job === running) void worker?.terminate();
+    for (const queue of [waiting, accepted]) {
+      const at = queue.indexOf(job);
+      if (at === -1) continue;
+      queue.splice(at, 1);
+      if (queue === accepted) heldBytes -= job.bytes;
+      closeSpooled(job.question.file);
+      job.end(() => {
+        throw new Error("stopped");
+      });
+    }
+    pump();
+  };
+
   return {
     inspect(file, mayBePackaged) {
       const { promise: accepts, resolve: accept } = withResolver<void>();
       const { promise: found, resolve } = withResolver<() => FileInspection | null>();
-      waiting.push({ question: { file, mayBePackaged }, bytes: bytesFor(file), accept, end: resolve });
+      const job = { question: { file, mayBePackaged }, bytes: bytesFor(file), accept, end: resolve };
+      waiting.push(job);
       pump();
-      return { accepted: accepts, found: found.then((answer) => answer()) };
+      return { accepted: accepts, found: found.then((answer) => answer()), stop: () => drop(job) };
     },
   };
 }

@@ -224,7 +224,7 @@ describe("unknown never meets what is promised", () => {
       `driver<=550: all: unknown: ${why}: more targets may be there`,
     ]);
     expect(failures("cuda==12", [cuda, { ...cuda, path: "/lib/b.so", toolkit: "13.0" }])).toEqual([
-      "cuda==12: all: unknown: its files hold code of CUDA 12 and 13; which of them is loaded is not known",
+      "cuda==12: all: unknown: its files hold code of CUDA 12 (/lib/cuda.so) and 13 (/lib/b.so); which of them is loaded is not known",
     ]);
   });
 

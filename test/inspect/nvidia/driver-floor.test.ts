@@ -26,6 +26,7 @@ describe("the oldest driver", () => {
   it("is that of the toolkit's major", async () =>
     expect(await floor([file("/a", [ptx([8, 7])])])).toEqual({
       toolkit: "12.8",
+      file: "/a",
       minimum: "525.60.13",
       raisedBy: null,
     }));
@@ -33,6 +34,7 @@ describe("the oldest driver", () => {
   it("is raised by zstd in code of CUDA 12", async () =>
     expect(await floor([file("/a", [ptx([8, 0])]), file("/b", [ptx([8, 7], zstd)])])).toEqual({
       toolkit: "12.8",
+      file: "/b",
       minimum: "550.54.14",
       raisedBy: "zstd-compressed code in /b",
     }));
@@ -55,7 +57,8 @@ describe("the oldest driver", () => {
       file("/cuda128.so", [ptx([8, 7])], ["libcudart.so.12"]),
     ];
     expect(await floor(files)).toEqual({
-      unknown: "its files hold code of CUDA 11 and 12; which of them is loaded is not known",
+      unknown:
+        "its files hold code of CUDA 11 (/cuda118.so) and 12 (/cuda128.so); which of them is loaded is not known",
     });
     expect(await floor(files, ["/usr/lib/libcudart.so.12.8.90"])).toMatchObject({ toolkit: "12.8" });
   });

@@ -10,7 +10,7 @@ import { noCache } from "../../../src/inspect/image/layer-cache.ts";
 import { inspectLayer } from "../../../src/inspect/image/layer.ts";
 import type { SpooledFile } from "../../../src/inspect/image/spool.ts";
 import { answerOf, readAnswer } from "../../../src/inspect/workers/file-answer.ts";
-import { type FileInspector, inThisThread } from "../../../src/inspect/workers/file-inspector.ts";
+import { type FileInspector, inThisThread, stoppable } from "../../../src/inspect/workers/file-inspector.ts";
 import { threadInspector } from "../../../src/inspect/workers/thread-inspector.ts";
 import { bundled } from "../../support/bundle.ts";
 import { makeFolder } from "../../support/folders.ts";
@@ -152,4 +152,34 @@ it("takes no more files than have room, and one that is larger alone", async () 
   };
   expect(await isAccepted(100 * MiB)).toBe(true);
   expect(await isAccepted(1)).toBe(false);
+});
+
+describe("a signal", () => {
+  it("ends the work of a thread on a file, and the files that wait for it", async () => {
+    const started = makeFolder({});
+    const thread = inspectorOf(
+      `if (file.size === 1) { process.getBuiltinModule("node:fs").writeFileSync(${JSON.stringify(join(started, "yes"))}, ""); for (;;); } parentPort.postMessage({ answer: { found: null }, file });`,
+    );
+    const controller = new AbortController();
+    const inspector = stoppable(thread, controller.signal);
+    const jobs = [1, 2, 100 * MiB].map((size) => inspector.inspect(memory(size), false));
+    await expect.poll(() => readdirSync(started)).toEqual(["yes"]);
+    const reason = new Error("told to stop");
+    controller.abort(reason);
+    for (const { found } of jobs) await expect(found).rejects.toBe(reason);
+    await expect(jobs[2]?.accepted).rejects.toBe(reason);
+    // A thread at work on that file would never come to this one.
+    await expect(thread.inspect(memory(3), false).found).resolves.toBeNull();
+  });
+
+  it("ends the work in this thread before the file's end", async () => {
+    const descriptor = openSync(process.execPath, "r");
+    const job = inThisThread.inspect(
+      { kind: "open", descriptor, size: statSync(process.execPath).size },
+      false,
+    );
+    await new Promise(setImmediate);
+    job.stop();
+    await expect(job.found).rejects.toThrow("stopped");
+  });
 });

@@ -155,7 +155,13 @@ function addCode(toolkit: string, compute: ComputeCapability): Cure {
   const { firstToolkit, lastToolkit } = architecture;
   const which = lastToolkit === null ? `${firstToolkit} or newer` : `${firstToolkit} to ${lastToolkit}`;
   const text = `add a cell with compute=${number} and CUDA ${which}: CUDA ${toolkit} does not compile for it`;
-  return byHand(text, adopted);
+  // Projects publish a build for each major of CUDA.
+  const last = lastToolkit?.split(".")[0];
+  const other =
+    last === undefined
+      ? `adopt an image of CUDA ${which}, the first for compute capability ${number}`
+      : `adopt an image of CUDA ${last}: compute capability ${number} ends with CUDA ${last}`;
+  return byHand(text, other);
 }
 
 function tooNew(

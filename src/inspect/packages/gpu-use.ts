@@ -1,0 +1,103 @@
+/** Tells how a package of an environment uses a GPU: by its own code, by libraries that its files link, or beside modules for the CPU. */
+
+import { basename, posix } from "node:path";
+import { remember } from "../../io/collections.ts";
+import { codesIn, type InspectedFile, noCode } from "../file-inspection.ts";
+import { driverLibrary } from "../loader/loader-record.ts";
+import { isNvidiaLibrary } from "../nvidia/driver-files.ts";
+import { majorOf, newestToolkit } from "../nvidia/driver-floor.ts";
+import type { Member } from "./packages-of.ts";
+
+/**
+ * `none`: it has nothing for a GPU. `libraries`: it holds a vendor's libraries, which decide for the packages that link them. `beside`: it has
+ * code for the CPU that loads without a GPU's driver. `whole`: it has no such code.
+ */
+export type GpuUse = "none" | "libraries" | "beside" | "whole";
+
+export interface PackageGpu {
+  readonly use: GpuUse;
+  /** The files that decide: its own, or with the libraries whose GPU code is its only one. */
+  readonly files: readonly InspectedFile[];
+}
+
+/** Libraries that are of no use without a GPU: toolkits' and drivers'. */
+const runtimes =
+  /^lib(?:cuda|cudart|cublas|cublasLt|cudnn|cufft|cufile|curand|cusolver|cusparse|nccl|nvrtc|nvJitLink|nvidia-ml|nvinfer|amdhip64|hsa-runtime64|hipblas|rocblas|MIOpen|rccl)\b[-.\w]*\.so/;
+
+const hasCode = (file: InspectedFile) => codesIn(file).length > 0;
+const isOfVendor = ({ path }: InspectedFile) => isNvidiaLibrary(path);
+const neededBy = ({ program }: InspectedFile) => program?.needed ?? [];
+
+export function gpuOfPackage(members: readonly Member[], linkedOf: LinkedFiles): PackageGpu {
+  const isInPackage = members.some(({ place }) => place.package !== "");
+  const modules = members.filter(({ place }) => place.isModule).map(({ file }) => file);
+  const all = members.map(({ file }) => file);
+  // Profilers' libraries hold helpers, which are not the application's code (CUPTI in Triton).
+  const isHelper = (file: InspectedFile) =>
+    modules.length > 0 && isOfVendor(file) && file.gpu?.registers === false;
+  const own = all.map((file) => (isHelper(file) ? { ...file, ...noCode } : file));
+  const holders = own.filter(hasCode);
+  const links = all.filter((file) => neededBy(file).some((name) => runtimes.test(name)));
+  if (holders.length === 0 && links.length === 0) return { use: "none", files: own };
+  if (isInPackage && holders.every(isOfVendor) && links.every(isOfVendor))
+    return { use: "libraries", files: own };
+  const needsDriver = (file: InspectedFile) =>
+    [file, ...linkedOf([file])].some((each) => neededBy(each).includes(driverLibrary));
+  const isForCpu = (file: InspectedFile) =>
+    file.program !== null &&
+    !hasCode(file) &&
+    !isOfVendor(file) &&
+    !links.includes(file) &&
+    !needsDriver(file);
+  const isBeside = isInPackage && (modules.length > 0 ? modules : own).some(isForCpu);
+  const libraries = holders.length > 0 ? [] : linkedOf(links).filter(hasCode);
+  if (holders.length === 0 && libraries.length === 0) return { use: "none", files: own };
+  const loaded = holders.length > 1 ? withoutUnlinked(own, holders, linkedOf(modules)) : own;
+  return { use: isBeside ? "beside" : "whole", files: [...loaded, ...libraries] };
+}
+
+/** Of code of several CUDA majors, the code of one that its modules link is loaded for certain. */
+function withoutUnlinked(
+  own: readonly InspectedFile[],
+  holders: readonly InspectedFile[],
+  linked: readonly InspectedFile[],
+): readonly InspectedFile[] {
+  const paths = new Set(linked.map(({ path }) => path));
+  const majorsOf = (files: readonly InspectedFile[]) =>
+    new Set(files.flatMap(({ gpu }) => newestToolkit(gpu?.toolkits ?? []) ?? []).map(majorOf));
+  const loaded = holders.filter(({ path }) => paths.has(path));
+  if (majorsOf(holders).size < 2 || majorsOf(loaded).size !== 1) return own;
+  return own.filter((file) => !hasCode(file) || paths.has(file.path));
+}
+
+type LinkedFiles = (files: readonly InspectedFile[]) => readonly InspectedFile[];
+
+/**
+ * Returns a function that answers the other files of an environment that a loader takes with some files, by `DT_NEEDED`. Of several files of one
+ * name those count that a run path leads to, else all.
+ */
+export function linkedFiles(all: readonly InspectedFile[]): LinkedFiles {
+  const byName = new Map<string, InspectedFile[]>();
+  for (const file of all) {
+    if (file.program === null) continue;
+    for (const name of new Set([basename(file.path), file.program.soname ?? ""]))
+      remember(byName, name, (): InspectedFile[] => []).push(file);
+  }
+  const linkedBy = (file: InspectedFile) => {
+    const folder = posix.dirname(file.path);
+    const folders = (file.program?.runPath ?? "")
+      .split(":")
+      .map((path) => posix.normalize(path.replace(/^\$(?:ORIGIN|\{ORIGIN\})/, folder)).replace(/\/$/, ""));
+    return neededBy(file).flatMap((name) => {
+      const found = byName.get(name) ?? [];
+      const near = found.filter(({ path }) => folders.includes(posix.dirname(path)));
+      return near.length > 0 ? near : found;
+    });
+  };
+  return (files) => {
+    const seen = new Set(files);
+    for (const file of seen) for (const each of linkedBy(file)) seen.add(each);
+    for (const file of files) seen.delete(file);
+    return [...seen];
+  };
+}
