@@ -116,8 +116,6 @@ test("a dry run and a plan answer what --json prints", async () => {
   );
   const cell = "x86-64-v3";
   const explained = await plan({ matrix, offline: true, explain: cell });
-  expect(explained).toEqual(
-    JSON.parse((await runInProcess(["plan", ...args, "--explain", cell])).out),
-  );
+  expect(explained).toEqual(JSON.parse((await runInProcess(["plan", ...args, "--explain", cell])).out));
   expect(explained).toMatchObject({ cell, platform: "linux/amd64", locked: null });
 });

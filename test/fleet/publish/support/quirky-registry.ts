@@ -366,7 +366,7 @@ export const uploadQuirks = {
       ? reply
       : { ...reply, headers: { ...reply.headers, range: "0-0" } };
   },
-  "a location with a query": () => (asked, serve) => {
+  "a location with a query": () => (_asked, serve) => {
     const reply = serve();
     const location = reply === "cut" ? undefined : reply.headers?.location;
     if (reply === "cut" || location === undefined) return reply;
