@@ -47,10 +47,10 @@ export interface LaunchOptions extends Omit<QuestionOptions, "reference" | "loca
 
 type ContainerFlags = Pick<
   LaunchOptions,
-  "args" | "task" | "name" | "env" | "mount" | "publish" | "cpus" | "memory" | "command"
+  "args" | "task" | "name" | "env" | "mount" | "cpus" | "memory" | "command"
 >;
 
-type TargetFlags = Pick<LaunchOptions, "set" | "option" | "format" | "fleet">;
+type TargetFlags = Pick<LaunchOptions, "set" | "option" | "publish" | "format" | "fleet">;
 
 /** Reads the part of a request that does not depend on the image. Throws `USAGE` for a value that cannot be read. */
 export function workloadOf(
@@ -68,7 +68,7 @@ export function workloadOf(
     args: flags.args ?? [],
     env,
     mounts: (flags.mount ?? []).map(parseMount),
-    ports: portsFor(target, flags.publish),
+    ports: portsFor(target, own.publish),
     options: optionsFor(target, own),
     settings: settingsFor(target, own.set),
     ...(flags.task === undefined ? {} : { task: flags.task }),

@@ -7,7 +7,7 @@ import { workloadOf } from "../../../src/node/launch/workload.ts";
 import { gpuModes } from "./support/requests.ts";
 
 const request: LaunchRequest = { ...gpuModes["no GPU"], args: [], task: "service" };
-const portsOf = (target: LaunchTarget, ...publish: string[]) => workloadOf(target, { publish }, {}).ports;
+const portsOf = (target: LaunchTarget, ...publish: string[]) => workloadOf(target, {}, { publish }).ports;
 const documents = (target: LaunchTarget, more: Partial<LaunchRequest>) => {
   const output = target.launch({ ...request, ...more });
   // biome-ignore lint/suspicious/noExplicitAny: differs by kind
