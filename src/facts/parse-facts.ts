@@ -3,6 +3,7 @@
 import { ImgmatchError, type Place } from "../errors.ts";
 import { type ProblemCode, problemCodes } from "../problem-codes.ts";
 import { cpuLevel } from "../hardware/cpu-levels.ts";
+import { compareVersionTexts } from "../hardware/driver-version.ts";
 import { findMarch, type March, marchPlatform, suggestMarch } from "../hardware/cpu-marches.ts";
 import {
   anyObject,
@@ -45,6 +46,7 @@ import {
 } from "./facts.ts";
 import { amdGpuSchema, checkOf, fact, forPeople, gpuSchema } from "./gpu-schema.ts";
 import { withBrokenStates } from "./broken-states.ts";
+import * as problem from "./host-problems.ts";
 
 /**
  * Reads facts as `imgmatch probe --json` writes them. A missing key means unknown; an unknown key is a mistake.
@@ -67,7 +69,22 @@ export function parseHostFacts(source: string, file: string): HostFacts {
 /** The same for JSON that is parsed already. Throws every `FACTS_SCHEMA` at once. */
 export function checkHostFacts(value: unknown, at: Place): HostFacts {
   // Facts that tell a broken state need not name the problem too.
-  return withBrokenStates(requireChecked(value, hostFacts, "facts", { code: "FACTS_SCHEMA", fix, at }));
+  return withMismatch(
+    withBrokenStates(requireChecked(value, hostFacts, "facts", { code: "FACTS_SCHEMA", fix, at })),
+  );
+}
+
+/** NVML refuses a kernel module and a library of two versions, whatever problems the facts name. */
+function withMismatch(facts: HostFacts): HostFacts {
+  const { nvidia, problems } = facts;
+  if (nvidia?.driver == null || nvidia.library === null || nvidia.starts === true) return facts;
+  const { driver, library, driverScale = "linux", gpus } = nvidia;
+  const isNumbered = driverScale === "linux" && !gpus.some((gpu) => gpu.class === "tegra");
+  const found = problem.libraryMismatch(driver, library);
+  const isKnown = problems.some(({ code }) => code === found.code);
+  return !isNumbered || isKnown || compareVersionTexts(driver, library) === 0
+    ? facts
+    : { ...facts, problems: [...problems, found] };
 }
 
 const fix = "write the facts with: imgmatch probe --json";

@@ -174,6 +174,24 @@ describe("parseHostFacts", () => {
     expect(problemsOf(JSON.stringify(twice))[0]?.message).toContain("two GPUs have the index 0");
   });
 
+  it.each([
+    ["570.124.06", "580.95.05", {}, ["HOST_DRIVER_LIBRARY_MISMATCH"]],
+    ["570.124.06", "570.124.06", {}, []],
+    ["570.124.06", null, {}, []],
+    [null, "570.124.06", {}, []],
+    // A Windows driver's number is not that of its Linux library, and what was seen to start is not broken.
+    ["572.70", "570.124.06", { driverScale: "wsl" }, []],
+    ["540.4.0", "540.3.0", { driverScale: "l4t" }, []],
+    ["570.124.06", "580.95.05", { starts: true }, []],
+  ])(
+    "finds a driver %s and a library %s broken, whatever the problems say: %j",
+    (driver, library, more, codes) => {
+      const nvidia = { driver, library, gpus: [{ index: 0 }], ...more };
+      const { problems } = parseHostFacts(JSON.stringify({ ...minimal, nvidia, problems: [] }), "f");
+      expect(problems.map(({ code }) => code)).toEqual(codes);
+    },
+  );
+
   it("does not print a list of ten thousand mistakes", () => {
     const facts = { ...minimal, cpu: { features: Array.from({ length: 10_000 }, () => 1) } };
     expect(problemsOf(JSON.stringify(facts))).toHaveLength(50);
