@@ -1,7 +1,6 @@
 /** Calls C functions of a driver's library through koffi. Texts and structs pass through buffers. */
 
 import { readFileSync } from "node:fs";
-import { basename } from "node:path";
 import { attempt } from "../io/attempt.ts";
 
 /** A function of a library. */
@@ -45,12 +44,12 @@ export async function canLoadLibraries(): Promise<boolean> {
 
 /** The file that the loader took for a library of this process; undefined where `/proc` does not tell. */
 export function fileOfLibrary({ path }: Pick<NativeLibrary, "path">): string | undefined {
-  const [name] = basename(path).split(".so");
+  const nameOf = (file: string) => file.split("/").at(-1)?.split(".so")[0];
   const maps = attempt(() => readFileSync("/proc/self/maps", "utf8"), "");
   return maps
     .split("\n")
     .map((line) => line.slice(line.indexOf("/")))
-    .find((file) => file.startsWith("/") && basename(file).startsWith(`${name}.so`));
+    .find((file) => file.startsWith("/") && nameOf(file) === nameOf(path));
 }
 
 export function cString(buffer: Buffer): string {

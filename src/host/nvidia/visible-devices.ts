@@ -101,9 +101,9 @@ export function applyVisibility(
 
 function narrowBy(io: HostIo, name: string, gpus: readonly GpuFacts[], grammar: SelectionGrammar): Narrowing {
   const value = io.env[name];
-  // Without GPUs the variable hides nothing.
-  if (value === undefined || gpus.length === 0 || (value === "" && grammar === "nvidia"))
-    return { gpus, problems: [], source: null };
+  // Without GPUs the variable hides nothing, and the container toolkit reads `void` and nothing as no variable.
+  const isUnset = value === undefined || (grammar === "nvidia" && ["", "void"].includes(value));
+  if (isUnset || gpus.length === 0) return { gpus, problems: [], source: null };
   const selection = selectGpus(gpus, value, grammar);
   const source = `${name}=${value}`;
   if (grammar === "cuda" && isAmbiguous(io, gpus, selection.gpus, value)) {

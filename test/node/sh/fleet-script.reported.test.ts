@@ -58,9 +58,8 @@ describe(
       const { match, rejected } = resolveImage(lock, await hostOf(name, change));
       const script = join(folder, `${name}.sh`);
       writeFileSync(script, (await fleetScript(lock, { version: "1.0.0" })).text);
-      const { env, smi: found, ...machine } = fixtureMachine(join(samples, name), change);
-      // Its NVML is not there either.
-      const smi = name.startsWith("b-08c") ? null : found;
+      // Under WSL without NVIDIA's Windows driver an nvidia-smi of a Linux package fails, which is no fault of the host.
+      const { env, smi, ...machine } = fixtureMachine(join(samples, name), change);
       writeMachine(join(folder, name), { ...machine, env, smi });
       const asked = { script, root: join(folder, name), env, smi: smi === null ? null : bin };
       for (const dialect of dialects) {

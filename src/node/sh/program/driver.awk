@@ -203,7 +203,7 @@ function nvidia(  i, p, s, free, lost, kept) {
     if (wsl && !loaded && !denied && !control && !("windows" in has) && !(fromsmi && N)) { device = N = 0; fault = s; note = p; return }
     if (!i) {
       if (wsl) broken("NVML_FAILED", "neither libnvidia-ml nor nvidia-smi is there")
-      else if (!tegra && !unchecked) refusal = (unstarted ? "FACT_UNKNOWN: nvidia-smi cannot be started, and nothing else says" : "HOST_UNCHECKED: nvidia-smi is not there to say") " whether the driver and its GPUs work; --unchecked goes without it"
+      else if (!tegra && !unchecked) refusal = (unstarted ? "FACT_UNKNOWN: nvidia-smi cannot be started" : "HOST_UNCHECKED: nvidia-smi is not there") ", and nothing else says whether the GPUs work; --unchecked goes without it"
       mismatch()
     }
     else if (fromsmi) { told = told - named; if (!N && !wsl && !tegra) nocards(kept) }
@@ -226,8 +226,9 @@ function nvidia(  i, p, s, free, lost, kept) {
     else if (pv[i] == "nvidia" && !(pb[i] in excluded)) lost = pb[i]
   }
   for (p in src) if (idof(p) == "" && !at_(p)) lost = p
-  if (!N) { if (!free || lost != "") broken("NO_DEVICES", s (lost == "" ? "" : ", the machine has " lost)) }
-  else if (lost != "" && !at_("")) broken("NO_DEVICES", "the driver lists " N " GPUs, the machine has " lost " too")
+  if (lost != "") s = s ", the machine has " lost
+  if (!N) { if (!free || lost != "") broken("NO_DEVICES", s) }
+  else if (lost != "" && !at_("")) broken("NO_DEVICES", "the driver does not list " lost)
 }
 function at_(where,  i) { for (i = 0; i < N; i++) if (at[i] == where) return 1 }
 function branchcuda(t) {

@@ -79,10 +79,7 @@ function nvidiasmi(  f, i, k, l, n, c, w, s, t, x, strays, alive, mig, numbers, 
     if (cells(l[i], c) != w) { strays++; continue }
     if (++alive > 256) status = "long"
     row[alive] = l[i]
-    for (k in col) {
-      t = tolower(c[col[k]])
-      if (k != "fabric.status" && t ~ /^\[?gpu (is lost|requires reset)\]?$/ || k ~ /^(@vitalfields@)$/ && t ~ /^\[?(unknown error|err!)\]?$/) x = l[i]
-    }
+    for (k in col) if ((t = tolower(c[col[k]])) ~ /^\[?gpu (is lost|requires reset)\]?$/ && k != "fabric.status" || t ~ /^\[?(unknown error|err!)\]?$/ && k ~ /^(@vitalfields@)$/) x = l[i]
   }
   if (toolong()) return 1
   # NVML knows no device either. The PCI bus tells why.

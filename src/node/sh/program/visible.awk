@@ -21,7 +21,7 @@ function entry(e, cudas,  i, p, k, found) {
 }
 # Hides the GPUs that the list does not name. CUDA ignores the list from the first wrong entry on.
 function narrow(name, cudas,  s, a, k, i, j, on, count, kinds, x, whole, parts) {
-  if (!(name in ENVIRON) || !N || (ENVIRON[name] == "" && !cudas)) return
+  if (!(name in ENVIRON) || !N || (ENVIRON[name] ~ /^(void)?$/ && !cudas)) return
   s = trim(ENVIRON[name])
   if (s == "all" && !cudas) return
   if (!(s == "" || s == "none" || s == "void" || s == "NoDevFiles" || (s == "-1" && cudas))) {
