@@ -51,7 +51,7 @@ export const promote = promoteWith(ports);
 export { inspect } from "./inspect/inspect-subjects.ts";
 
 // A node asks
-export { hardware } from "./hardware/hardware.ts";
+export { hardware } from "./node/tables/hardware.ts";
 export const probe = probeWith(ports);
 export const check = checkWith(ports);
 export { doctor } from "./node/doctor.ts";
@@ -166,7 +166,7 @@ export type { RenderAnswer, RenderCheck, RenderOptions } from "./fleet/render.ts
 export type { BuildAnswer, FleetBuildEvent, SummaryEvent } from "./fleet/run/build-events.ts";
 export type { VerifyAnswer, VerifyFunction, VerifyOptions } from "./fleet/verify.ts";
 export type { LookEvent } from "./fleet/publish/verify-lock.ts";
-export type { HardwareOptions } from "./hardware/hardware.ts";
+export type { HardwareOptions } from "./node/tables/hardware.ts";
 export type { ToldOfHost } from "./host/complete-hosts.ts";
 export type { CudaResult } from "./host/nvidia/cuda-koffi.ts";
 export type { DriverQuestion, HostChoice, ProbeFunction } from "./host/probe.ts";
@@ -176,7 +176,8 @@ export type { FoundImage } from "./inspect/find-image.ts";
 export type { ModuleFacts } from "./inspect/nvidia/loadable-modules.ts";
 export type { ShownImage } from "./lock/fleet-index.ts";
 export type { SignedBy } from "./lock/store/index-trust.ts";
-export type { CheckAnswer, CheckFunction, CheckOptions, HostCheck, ManyCheckOptions } from "./node/check.ts";
+export type { CheckFunction, CheckOptions, HostCheck, ManyCheckOptions } from "./node/check.ts";
+export type { CheckAnswer, CheckReason, PackageAnswer, PartAnswer } from "./node/check-answer.ts";
 export type { Finding, FindingState } from "./node/diagnose.ts";
 export type { DoctorAnswer } from "./node/doctor.ts";
 export type { NfdCompatAnswer, NfdCompatOptions, NfdCompatSpecs } from "./node/export-nfd-compat.ts";

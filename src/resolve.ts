@@ -4,7 +4,7 @@
  * @packageDocumentation
  */
 
-export { describeHardware } from "./hardware/describe-hardware.ts";
+export { describeHardware } from "./node/tables/describe-hardware.ts";
 export { parseHostFacts } from "./facts/parse-facts.ts";
 export { readLock } from "./lock/store/lock-file.ts";
 export { parseLock } from "./lock/parse-lock.ts";
@@ -14,9 +14,9 @@ export { resolveImage } from "./resolve/resolve-image.ts";
 
 // The types that these are made of
 export type { Place, Problem } from "./errors.ts";
-export type { HardwareKind, HardwareReport } from "./hardware/describe-hardware.ts";
+export type { HardwareKind, HardwareReport } from "./node/tables/describe-hardware.ts";
 export type { GpuClass } from "./hardware/gpu-class.ts";
-export type { ReportRow, ReportTable } from "./hardware/report-table.ts";
+export type { ReportRow, ReportTable } from "./node/tables/report-table.ts";
 export type {
   CpuRequirement,
   CudaRequirement,

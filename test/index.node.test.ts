@@ -4,7 +4,7 @@ import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { cover } from "../src/index.ts";
-import { hardware } from "../src/hardware/hardware.ts";
+import { hardware } from "../src/node/tables/hardware.ts";
 import { probe } from "../src/index.ts";
 import type { World } from "../src/io/world.ts";
 import { doctor } from "../src/node/doctor.ts";

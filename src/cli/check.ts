@@ -2,7 +2,8 @@
 
 import { basename } from "node:path";
 import { lockPath } from "../lock/lock.ts";
-import type { CheckAnswer, CheckOptions, PackageAnswer, PartAnswer } from "../node/check.ts";
+import type { CheckOptions } from "../node/check.ts";
+import type { CheckAnswer, PackageAnswer, PartAnswer } from "../node/check-answer.ts";
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import { describeBy, describeRequirement } from "../resolve/describe-measured.ts";
 import { ports } from "../ports.ts";
@@ -99,12 +100,7 @@ function checkLines(answer: CheckAnswer, place: string, style: Style, all = fals
     ? [`  ${[...describeBy(by), `tier ${tier}`, ...answer.runs].join(", ")}`, ...needsLines(answer)]
     : [];
   if (packages.length > 0)
-    return [
-      ...head,
-      ...(fits ? runs.slice(0, 1) : []),
-      ...packages.flatMap((each) => packageLines(each, place, style, all)),
-      ...end,
-    ];
+    return [...head, ...runs, ...packages.flatMap((each) => packageLines(each, place, style, all)), ...end];
   if (fits) return [...head, ...runs, ...end];
   return [
     ...head,

@@ -43,7 +43,7 @@ export const completionServer: Define = (command, run) =>
         shell: async () => shells,
         "--catalog": async () => machineCatalogs,
         target: async () => Object.keys((await import("../node/launch/launch-targets.ts")).launchTargets),
-        kind: async () => (await import("../hardware/describe-hardware.ts")).hardwareKinds,
+        kind: async () => (await import("../node/tables/describe-hardware.ts")).hardwareKinds,
       });
       for (const line of linesFor(shell, suggestions)) out(`${line}\n`);
     }),

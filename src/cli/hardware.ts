@@ -1,11 +1,11 @@
 /** `imgmatch hardware`: print the hardware tables behind every check, with their sources. */
 
-import type { HardwareOptions } from "../hardware/hardware.ts";
+import type { HardwareOptions } from "../node/tables/hardware.ts";
 import type { CommandContext, Define } from "./command.ts";
 import { withJson } from "./flags/options.ts";
 import { type JsonFlag, print } from "./print.ts";
-import type { HardwareReport } from "../hardware/describe-hardware.ts";
-import type { ReportRow, ReportTable } from "../hardware/report-table.ts";
+import type { HardwareReport } from "../node/tables/describe-hardware.ts";
+import type { ReportRow, ReportTable } from "../node/tables/report-table.ts";
 import type { Style } from "./report/style.ts";
 import { tableRows, wrap } from "../io/table.ts";
 
@@ -22,7 +22,7 @@ export const hardware: Define = (command, run) =>
     .action(run(hardwareCommand));
 
 async function hardwareCommand(flags: HardwareOptions & JsonFlag, context: CommandContext): Promise<void> {
-  const { hardware: answerOf } = await import("../hardware/hardware.ts");
+  const { hardware: answerOf } = await import("../node/tables/hardware.ts");
   const report = await answerOf(flags);
   print(context, flags, report, (style) => hardwareLines(report, style, context.terminal.columns));
 }

@@ -3,8 +3,9 @@ import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { HostFacts } from "../../src/facts/facts.ts";
 import { formatHostFacts } from "../../src/facts/format-facts.ts";
-import type { CheckAnswer, PackageAnswer } from "../../src/node/check.ts";
+import type { CheckAnswer, PackageAnswer } from "../../src/node/check-answer.ts";
 import { makeContainer, makeEntry } from "../inspect/support/make-fatbin.ts";
+import { makeImage, makeTar, savedFiles } from "../inspect/support/make-image.ts";
 import { makeLibrary } from "../inspect/support/make-library.ts";
 import { a100, amdHost, cpuHost, gpu, gpuHost, h100, mi300x, v100 } from "../resolve/support/hosts.ts";
 import { makeFolder } from "../support/folders.ts";
@@ -308,6 +309,38 @@ describe("check without a GPU", () => {
       ),
     ).toMatchObject({ exit: 3, answer: { fits: false, reasons: [{ code: "PIN_MISMATCH" }] } });
     expect(await check({ ...numba(), ...torch(13, 90) }, host, "--require-gpu")).toMatchObject({ exit: 0 });
+  });
+});
+
+describe("the file that decides", () => {
+  it("is that of the newest toolkit, however small, where the driver is too old", async () => {
+    const files = installed("app", "1.0", {
+      [`app/${module("_new")}`]: gpuLibrary(codeOf(13, 90), ["libcudart.so.13"]),
+      "app/libold.so": gpuLibrary(codeOf(12, 70, 75, 80, 86, 89, 90)),
+    });
+    const { answer } = await check(files, gpuHost([h100], "535.183.01", "12.2"));
+    expect(answer).toMatchObject({
+      ...{ reasons: [{ code: "DRIVER_TOO_OLD" }], file: `/${site}/app/${module("_new")}` },
+    });
+  });
+
+  it("is one of an image's packages, whose needs are all told", async () => {
+    const content = Object.entries({ ...torch(13, 90), ...numba() });
+    const image = makeImage([
+      makeTar(content.map(([path, bytes]) => ({ path, content: Buffer.from(bytes) }))),
+    ]);
+    const folder = makeFolder({ "host.json": formatHostFacts(gpuHost([h100], "580.95.05", "13.0")) });
+    writeFileSync(join(folder, "app.tar"), makeTar(savedFiles(image)));
+    const ask = (...flags: readonly string[]) =>
+      runInProcess(["check", "./app.tar", "--host", join(folder, "host.json"), ...flags], {
+        ...{ env: { HOME: folder }, cwd: folder },
+      });
+    const { out, exit } = await ask();
+    expect(out).toContain("  needs NVIDIA driver >= 580.65.06 (CUDA 13.0)");
+    expect(exit).toBe(0);
+    const { packages, requires } = JSON.parse((await ask("--json")).out);
+    expect(packages.map(({ name }: PackageAnswer) => name)).toEqual(["numba", "torch"]);
+    expect(requires.cuda.code).toContain("sm_90");
   });
 });
 

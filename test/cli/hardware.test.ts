@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { describeHardware, type HardwareKind, hardwareKinds } from "../../src/hardware/describe-hardware.ts";
+import {
+  describeHardware,
+  type HardwareKind,
+  hardwareKinds,
+} from "../../src/node/tables/describe-hardware.ts";
 import { hardwareLines } from "../../src/cli/hardware.ts";
 import { styleFor } from "../../src/cli/report/style.ts";
 

@@ -79,7 +79,8 @@ function listedFiles(records: ImageSurvey["packages"]): ReadonlyMap<string, Owne
 }
 
 function ownerByPath(path: string, { package: key, inner }: PackagePath): Owner {
-  const [, name, version] = /([^/]+)-([^/-]+)-[^/]+\.whl!?\//.exec(path) ?? [];
+  const wheel = path.split("/").findLast((part) => /\.whl!?$/.test(part));
+  const [name, version] = wheel?.split("-") ?? [];
   if (key.endsWith(".whl") && name !== undefined && version !== undefined)
     return { key, name, version, inner };
   const last = basename(key);

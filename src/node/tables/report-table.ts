@@ -1,6 +1,6 @@
 /** A table in the answer of `imgmatch hardware`. */
 
-import type { SourceKey } from "./sources.ts";
+import type { SourceKey } from "../../hardware/sources.ts";
 
 /** One line of a table; `source` names keys of the report's `sources`. */
 export interface ReportRow {

@@ -5,9 +5,9 @@ import {
   compareComputeCapability,
   formatComputeCapability,
   parseComputeCapability,
-} from "./compute-capability.ts";
-import { linuxName } from "./cpu-features.ts";
-import { allMarches, findMarch, type March } from "./cpu-marches.ts";
+} from "../../hardware/compute-capability.ts";
+import { linuxName } from "../../hardware/cpu-features.ts";
+import { allMarches, findMarch, type March } from "../../hardware/cpu-marches.ts";
 import {
   type CudaToolkit,
   cudaToolkits,
@@ -15,15 +15,15 @@ import {
   driverFloor,
   findToolkit,
   supportedTargets,
-} from "./cuda-toolkits.ts";
-import { parseDriverVersion } from "./driver-version.ts";
-import { compatPackages } from "./forward-compat.ts";
-import { type GpuArchitecture, gpuArchitectures } from "./gpu-architectures.ts";
-import { findGpuByPci, searchGpus } from "./gpu-products.ts";
-import { type GpuTarget, parseGpuTarget, targetRunsOn } from "./gpu-target.ts";
-import { machineTypes } from "./machine-types.ts";
+} from "../../hardware/cuda-toolkits.ts";
+import { parseDriverVersion } from "../../hardware/driver-version.ts";
+import { compatPackages } from "../../hardware/forward-compat.ts";
+import { type GpuArchitecture, gpuArchitectures } from "../../hardware/gpu-architectures.ts";
+import { findGpuByPci, searchGpus } from "../../hardware/gpu-products.ts";
+import { type GpuTarget, parseGpuTarget, targetRunsOn } from "../../hardware/gpu-target.ts";
+import { machineTypes } from "../../hardware/machine-types.ts";
 import { type ReportTable, reportTable } from "./report-table.ts";
-import { hardwareSources } from "./sources.ts";
+import { hardwareSources } from "../../hardware/sources.ts";
 
 export const hardwareKinds = ["cuda", "rocm", "gpu", "cpu", "machine"] as const;
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { describeHardware, hardwareKinds } from "../../src/hardware/describe-hardware.ts";
+import { describeHardware, hardwareKinds } from "../../../src/node/tables/describe-hardware.ts";
 
 describe("hardware tables for people", () => {
   test("without a kind: all tables", async () => {

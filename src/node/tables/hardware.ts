@@ -1,19 +1,19 @@
 /** Answers with the hardware tables, and refuses unknown names. */
 
-import { type ImgmatchError, usageError } from "../errors.ts";
-import { didYouMean, suggest } from "../io/suggest.ts";
-import { amdDrivers } from "./amd-drivers.ts";
-import { formatComputeCapability } from "./compute-capability.ts";
-import { marchNames, suggestMarch } from "./cpu-marches.ts";
-import { cudaToolkits } from "./cuda-toolkits.ts";
+import { type ImgmatchError, usageError } from "../../errors.ts";
+import { didYouMean, suggest } from "../../io/suggest.ts";
+import { amdDrivers } from "../../hardware/amd-drivers.ts";
+import { formatComputeCapability } from "../../hardware/compute-capability.ts";
+import { marchNames, suggestMarch } from "../../hardware/cpu-marches.ts";
+import { cudaToolkits } from "../../hardware/cuda-toolkits.ts";
 import {
   describeHardware,
   hardwareKinds,
   type HardwareKind,
   type HardwareReport,
 } from "./describe-hardware.ts";
-import { gpuArchitectures } from "./gpu-architectures.ts";
-import { machineTypes } from "./machine-types.ts";
+import { gpuArchitectures } from "../../hardware/gpu-architectures.ts";
+import { machineTypes } from "../../hardware/machine-types.ts";
 
 export interface HardwareOptions {
   /** `cuda`, `rocm`, `gpu`, `cpu` or `machine`. Default: all. */

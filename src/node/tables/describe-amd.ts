@@ -1,10 +1,10 @@
 /** Selects the tables of AMD's GPUs and of ROCm, or their rows about one name. */
 
-import { amdArchitectures, amdGenerics } from "./amd-architectures.ts";
-import { amdDrivers } from "./amd-drivers.ts";
-import { amdProducts } from "./amd-products.ts";
+import { amdArchitectures, amdGenerics } from "../../hardware/amd-architectures.ts";
+import { amdDrivers } from "../../hardware/amd-drivers.ts";
+import { amdProducts } from "../../hardware/amd-products.ts";
 import { type ReportTable, reportTable } from "./report-table.ts";
-import { isRocmRelease, rocmCompiles, rocmTargets } from "./rocm-releases.ts";
+import { isRocmRelease, rocmCompiles, rocmTargets } from "../../hardware/rocm-releases.ts";
 
 /** All targets and drivers, the targets that a release compiles, or one driver, by the driver's name or the module's version. */
 export function rocmTables(name?: string): readonly ReportTable[] {
