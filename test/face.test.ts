@@ -39,6 +39,7 @@ const ofPeople: Readonly<Record<string, readonly string[]>> = {
   build: ["fleet"],
   publish: ["fleet"],
   prune: ["dryRun"],
+  check: ["all"],
 };
 /** Options for programs alone: a terminal knows that it is one, and how to start this program again. */
 const ofPrograms: Readonly<Record<string, readonly string[]>> = {

@@ -46,7 +46,15 @@ test.each<[name: string, answer: () => Promise<unknown>, args: readonly string[]
     () => launch({ ...question, target: "docker", gpus: "1" }, alone),
     ["launch", "docker", ...flags, "--gpus", "1"],
   ],
-  ["labels", () => labels(question, alone), ["labels", ...flags]],
+  [
+    "labels",
+    async () => {
+      // What the formats name GPUs by.
+      const { host: _, ...printed } = await labels(question, alone);
+      return printed;
+    },
+    ["labels", ...flags],
+  ],
   [
     "cover",
     () => cover({ lock, hosts: [host], whatIf: ["driver=580.95.05"] }, alone),
