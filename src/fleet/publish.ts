@@ -1,7 +1,7 @@
 /** Pushes images that were built and not pushed, then writes the version's index. */
 
 import { throwProblems } from "../errors.ts";
-import { inWorld, type World } from "../io/world.ts";
+import { inWorld, note, type World } from "../io/world.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
 import { readLockIfPresent } from "../lock/store/lock-file.ts";
 import { registryFor, registryToWrite } from "../oci/registry/registry-access.ts";
@@ -10,6 +10,7 @@ import { selectImages } from "./cells/select.ts";
 import { fleetAt, lockFileOf } from "./open/fleet-choice.ts";
 import { recallBuilt } from "./open/prepare-build.ts";
 import type { PlannedCell } from "./plan/planned-cell.ts";
+import { tellStaying } from "./publish/announcement.ts";
 import { planIndexConflicts } from "./publish/index-conflicts.ts";
 import { publishPlan, tellPublication } from "./publish/publication.ts";
 import { publishAdopted } from "./publish/publish-plan-index.ts";
@@ -57,6 +58,7 @@ async function publishIn(
     const { only = [] } = place;
     const request = { registry, replace, isPart: only.length > 0, vouching: signing ?? undefined, signal };
     const written = await publishAdopted(selectImages(lock, only), request);
+    tellStaying(registry, (line) => note(world, [line]));
     return { ...nothingBuilt, ...tellPublication(written, signing, world) };
   }
   const { fleet, lockFile, only } = await fleetAt(place, world);

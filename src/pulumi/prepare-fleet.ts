@@ -23,7 +23,7 @@ import { createBaseLookup, createBaseReader } from "../oci/registry/base-lookup.
 import type { RegistryClient } from "../oci/registry/client.ts";
 import { createRegistryClient } from "../oci/registry/create-client.ts";
 import type { CredentialStore } from "../oci/registry/credential.ts";
-import { dockerCredentials } from "../oci/registry/credentials.ts";
+import { storedCredentials } from "../oci/registry/credentials.ts";
 import { proxyFromEnv } from "../oci/registry/proxy.ts";
 import { isLoopback } from "../oci/registry/registry-endpoint.ts";
 import { awaitArgs, awaitValue, type ImageFleetArgs, type PlainArgs, type RegistryLogin } from "./args.ts";
@@ -64,7 +64,7 @@ export async function prepareFleet(
   if (awaited.unknown !== null) return cellsAlone(awaited.unknown);
   const { repository } = fleet.matrix;
   const plainHttp = (host: string) => isLoopback(host) || args.plainHttp.includes(host);
-  const login = await loginFor(given.registry, repository, dockerCredentials(env));
+  const login = await loginFor(given.registry, repository, storedCredentials(env));
   const problems: Problem[] = [];
   const lockFile = given.lock ?? join(root, lockPath);
   // A named lock must exist: without it the bases would not be pinned.

@@ -17,7 +17,7 @@ import { digestOf } from "../../src/oci/digest-of.ts";
 import { type ImageReference, parseImageReference, withDigest } from "../../src/oci/reference.ts";
 import { publishImage } from "../../src/fleet/publish/publish-image.ts";
 import { createRegistryClient } from "../../src/oci/registry/create-client.ts";
-import { dockerCredentials } from "../../src/oci/registry/credentials.ts";
+import { storedCredentials } from "../../src/oci/registry/credentials.ts";
 import { readImageConfig } from "../../src/oci/registry/platform-image.ts";
 import { contextEntries } from "../support/context-entries.ts";
 import { startRegistry } from "./support/registry.ts";
@@ -121,7 +121,7 @@ describe("Docker engine", needs(reason), () => {
         ...(stack.available ? stack.engineEnv : {}),
         DOCKER_CONFIG: config,
       };
-      const withLogin = await createDockerEngine({ env, credentials: dockerCredentials(env) });
+      const withLogin = await createDockerEngine({ env, credentials: storedCredentials(env) });
       const image = await withLogin.build(
         requestFor("private-base", "busybox echo private > /from-base"),
         silent,

@@ -3,6 +3,8 @@
 export interface Advice {
   /** For a registry that it does not trust; null when the words are about something else. `host`: the registry, if known. */
   readonly trust: (said: string, host?: string) => string | null;
+  /** For a refused login. */
+  readonly login: (host: string) => string;
   /** For a full disk. `folder`: where the engine keeps its data, if known. */
   readonly full: (folder?: string) => string;
 }
@@ -22,10 +24,11 @@ export function adviceFor(builder: Builder, ca = "CA.pem"): Advice {
     if (/server gave HTTP response to HTTPS client/.test(said)) return place.plain(registry);
     return null;
   };
-  return { trust, full: place.full };
+  return { trust, full: place.full, login: (host) => `${place.program} login ${host}` };
 }
 
 interface Place {
+  readonly program: string;
   readonly trust: (registry: string, ca: string) => string;
   readonly plain: (registry: string) => string;
   readonly full: (folder?: string) => string;
@@ -34,6 +37,7 @@ interface Place {
 const places = {
   // Docker, "Verify repository client with certificates": read at every request.
   engine: {
+    program: "docker",
     trust: (registry, ca) =>
       `the engine has its own certificates: on its machine, as root, ${copy("/etc/docker/certs.d", registry, ca)} (no restart is needed; rootless engines read ~/.config/docker/certs.d)`,
     plain: (registry) =>
@@ -43,6 +47,7 @@ const places = {
   },
   // moby/buildkit, docs/buildkitd.toml.md
   builder: {
+    program: "docker",
     trust: (registry, ca) =>
       `the builder has its own certificates: give its buildkitd.toml the lines [registry."${registry}"] and ca = ["${ca}"] (docker buildx create --buildkitd-config copies the file to the builder)`,
     plain: (registry) =>
@@ -51,6 +56,7 @@ const places = {
   },
   // containers/image, docs/containers-certs.d.5.md and containers-registries.conf.5.md
   containers: {
+    program: "podman",
     trust: (registry, ca) =>
       `name the certificates by --ca; where podman works on another machine, there as root: ${copy("/etc/containers/certs.d", registry, ca)}`,
     plain: (registry) =>

@@ -36,7 +36,7 @@ export async function engineFor(flags: EngineChoice, { env }: Pick<World, "env">
       "leave them out, or build with --engine buildx",
     );
   requireNetwork(network ?? "default", engine);
-  const [{ checkCache }, { parseSecrets, parseSsh }, { dockerCredentials }, { engines }] = await Promise.all([
+  const [{ checkCache }, { parseSecrets, parseSsh }, { storedCredentials }, { engines }] = await Promise.all([
     import("./cache.ts"),
     import("./step-options.ts"),
     import("../../oci/registry/credentials.ts"),
@@ -49,7 +49,7 @@ export async function engineFor(flags: EngineChoice, { env }: Pick<World, "env">
   const ssh = parseSsh(flags.ssh ?? [], env);
   return engines[engine]({
     env,
-    credentials: dockerCredentials(env),
+    credentials: storedCredentials(env),
     builder,
     cache,
     secrets,

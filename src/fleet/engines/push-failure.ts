@@ -25,7 +25,7 @@ export function pushFailure(name: string, said: string, advice: Advice): Registr
   if (!isRefusal(said)) {
     return new RegistryError({ code: "REGISTRY_FAILED", ...what }, { temporary: temporary.test(said) });
   }
-  const fix = `log in with an account that may push: docker login ${registry}`;
+  const fix = `log in with an account that may push: ${advice.login(registry)}`;
   return new RegistryError({ code: "REGISTRY_AUTH", ...what, fix });
 }
 

@@ -1,6 +1,7 @@
 /** Transient tags, by which publishers of one tag see each other: registries have no conditional write. */
 
 import { randomBytes } from "node:crypto";
+import { count } from "../../io/table.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import { type ImageReference, withTag } from "../../oci/reference.ts";
@@ -131,7 +132,23 @@ export async function withdraw(
   }
   await retire(registry, own, options);
   // They hold an empty index: some registries remove a manifest together with all its tags.
-  for (const name of own.retired.splice(0)) await registry.removeTag(name).catch(() => {});
+  for (const name of own.retired.splice(0)) {
+    const isGone = await registry.removeTag(name).catch(() => false);
+    if (!isGone) staying.set(registry, (staying.get(registry) ?? 0) + 1);
+  }
+}
+
+const staying = new WeakMap<RegistryClient, number>();
+
+/** Tells how many transient tags stay behind, since the last call. */
+export function tellStaying(registry: RegistryClient, tell: (line: string) => void): void {
+  const tags = staying.get(registry) ?? 0;
+  staying.delete(registry);
+  if (tags === 0) return;
+  const what = `${count(tags, "transient tag")} (imgmatch-…) ${tags === 1 ? "stays" : "stay"}`;
+  tell(
+    `${what}: the registry removes no tags, or this login may not; a later publisher of the same tag waits 5 s`,
+  );
 }
 
 function hashOf(tag: string | null): string {

@@ -44,6 +44,10 @@ export function withAuthorization(send: Send, sendToken: Send, options: Authoriz
     return next.header;
   }
 
+  const { program } = options.credentials;
+  const withProgram = (response: HttpResponse): HttpResponse =>
+    program === undefined ? response : { ...response, loginBy: program };
+
   return async (request) => {
     const key = `${request.url.origin} ${scopeText(request) ?? ""}`;
     let header: string | null = (await known.get(key)?.header) ?? null;
@@ -51,12 +55,12 @@ export function withAuthorization(send: Send, sendToken: Send, options: Authoriz
       const response = await send(authorized(request, header));
       // The storage that the registry redirects to may not ask for a login.
       const asks = response.status === 401 && response.url.origin === request.url.origin;
-      if (!asks || renewals === mostRenewals) return response;
+      if (!asks || renewals === mostRenewals) return withProgram(response);
       const refused = header;
       const started = performance.now();
       header = await renew(key, refused, () => obtainHeader(request, response, sendToken, options));
       // The same name and password would be refused again.
-      if (header === refused) return response;
+      if (header === refused) return withProgram(response);
       if (request.once && performance.now() - started > longestRenewalMs) throw tookTooLong(request);
     }
   };
@@ -70,19 +74,17 @@ async function obtainHeader(
 ): Promise<string> {
   const challenge = parseChallenge(response.headers["www-authenticate"]);
   const { host } = request.url;
-  if (challenge === null)
-    throw authFailed(request, "401, but the registry does not say which login it wants");
+  const fail = (what: string) => authFailed(request, what, credentials.program);
+  if (challenge === null) throw fail("401, but the registry does not say which login it wants");
   const credential = await credentials.find(host);
   if (credential?.kind === "bearer") return `Bearer ${credential.token}`;
   if (challenge.scheme === "bearer") {
-    return `Bearer ${await requestToken(request, challenge, credential, { send: sendToken, plainHttp })}`;
+    const options = { send: sendToken, plainHttp, fail };
+    return `Bearer ${await requestToken(request, challenge, credential, options)}`;
   }
-  if (credential === null) throw authFailed(request, `401, and there is no login for ${host}`);
+  if (credential === null) throw fail(`401, and there is no login for ${host}`);
   if (credential.kind === "identity") {
-    throw authFailed(
-      request,
-      `401, and ${host} takes a name and password, not the identity token that is stored for it`,
-    );
+    throw fail(`401, and ${host} takes a name and password, not the identity token that is stored for it`);
   }
   return basicHeader(credential.username, credential.password);
 }
@@ -101,7 +103,7 @@ async function requestToken(
   request: HttpRequest,
   challenge: BearerChallenge,
   credential: Credential | null,
-  { send, plainHttp }: OperationOptions,
+  { send, plainHttp, fail }: OperationOptions & { readonly fail: (what: string) => Error },
 ): Promise<string> {
   const url = tokenUrl(request, challenge, plainHttp);
   const parameters = new URLSearchParams();
@@ -113,7 +115,7 @@ async function requestToken(
   const response = await send(outgoing);
   if (response.status === 400 || response.status === 401 || response.status === 403) {
     const who = login === null ? "without a login" : "with the stored login";
-    throw authFailed(request, `the token server ${url.host} answered ${response.status} ${who}`);
+    throw fail(`the token server ${url.host} answered ${response.status} ${who}`);
   }
   if (response.status !== 200) throw refused(outgoing, response);
   const json = parseJson(response.body);

@@ -3,7 +3,7 @@
 import type { Digest } from "../digest.ts";
 import { ImgmatchError, type Problem } from "../../errors.ts";
 import { createRegistryClient, type RegistryOptions } from "./create-client.ts";
-import { dockerCredentials } from "./credentials.ts";
+import { storedCredentials } from "./credentials.ts";
 import { proxyFromEnv } from "./proxy.ts";
 import { parseImageReference, withDigest } from "../reference.ts";
 import { findImageConfig, type ImageConfig } from "./platform-image.ts";
@@ -67,7 +67,7 @@ export function createBaseReader(
 /** A plan must not wait long for an unreachable registry: it tries twice. */
 function impatientClient(env: Environment, options: ReadOptions) {
   return createRegistryClient({
-    credentials: dockerCredentials(env),
+    credentials: storedCredentials(env),
     proxy: proxyFromEnv(env),
     retries: 1,
     timeoutMs: 10_000,

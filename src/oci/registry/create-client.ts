@@ -57,7 +57,7 @@ export type FullRegistryClient = RegistryClient & BlobCopier & BlobWriter & Push
  *
  * @example
  * const registry = createRegistryClient({
- *   credentials: dockerCredentials(process.env),
+ *   credentials: storedCredentials(process.env),
  *   proxy: proxyFromEnv(process.env),
  * });
  * const found = await registry.findManifest(parseImageReference("registry.example.com/team/app:1.0"));

@@ -8,6 +8,8 @@ export type Credential =
   | { readonly kind: "bearer"; readonly token: string };
 
 export interface CredentialStore {
+  /** The program that stores a login where this store finds it. Default: `docker`. */
+  readonly program?: "docker" | "podman";
   /** null if there is no login for the host. Throws `REGISTRY_AUTH` if that cannot be found out. */
   find(registry: string): Promise<Credential | null>;
 }

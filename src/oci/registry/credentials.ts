@@ -1,10 +1,11 @@
-/** Finds the logins that `docker login` keeps. */
+/** Finds the logins that `docker login` and `podman login` keep. */
 
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { faultOf, ImgmatchError } from "../../errors.ts";
 import { isErrno } from "../../io/files.ts";
 import { isRecord, parseJson, text } from "../../io/json.ts";
+import { printable } from "../../printable.ts";
 import { runProgram } from "../../io/run-program.ts";
 import { once, remember } from "../../io/collections.ts";
 import type { Credential, CredentialStore } from "./credential.ts";
@@ -13,6 +14,7 @@ import {
   dockerConfigFolder,
   findDockerAuth,
   findHelper,
+  homeFolder,
   parseDockerConfig,
   serverAddress,
 } from "./docker-config.ts";
@@ -24,25 +26,39 @@ export function dockerConfigPath(env: Environment): string {
 
 export const noCredentials: CredentialStore = { find: async () => null };
 
+/** The files of Podman and Buildah (containers/image, docs/containers-auth.json.5.md): their form is that of Docker's. */
+function podmanAuthPaths(env: Environment): readonly string[] {
+  if (env.REGISTRY_AUTH_FILE) return [env.REGISTRY_AUTH_FILE];
+  const runtime = env.XDG_RUNTIME_DIR ? [join(env.XDG_RUNTIME_DIR, "containers/auth.json")] : [];
+  return [...runtime, join(env.XDG_CONFIG_HOME || join(homeFolder(env), ".config"), "containers/auth.json")];
+}
+
 /**
- * Finds a registry's login by its helper in `config.json` (`credHelpers`), else by the general helper (`credsStore`), else in the file itself
- * (`auths`). Reads the file once, and asks once for each registry.
+ * Finds a registry's login in Docker's `config.json`, else in Podman's files: by its helper (`credHelpers`), else by the general helper
+ * (`credsStore`), else in the file itself (`auths`). Reads each file once, and asks once for each registry.
  */
-export function dockerCredentials(env: Environment): CredentialStore {
-  const path = dockerConfigPath(env);
-  const config = once(() => readConfig(path));
+export function storedCredentials(env: Environment): CredentialStore {
+  const paths = [dockerConfigPath(env), ...podmanAuthPaths(env)];
+  const configs = paths.map((path) => ({ path, config: once(() => readConfig(path)) }));
   const found = new Map<string, Promise<Credential | null>>();
 
   async function find(registry: string): Promise<Credential | null> {
-    const read = await config();
-    if (read === null) return null;
-    const helper = findHelper(read, registry);
-    const stored =
-      helper === null ? null : await askCredentialHelper(helper, serverAddress(registry), { env, path });
-    return stored ?? findDockerAuth(read, registry);
+    for (const { path, config } of configs) {
+      const read = await config();
+      if (read === null) continue;
+      const helper = findHelper(read, registry);
+      const stored =
+        helper === null ? null : await askCredentialHelper(helper, serverAddress(registry), { env, path });
+      const login = stored ?? findDockerAuth(read, registry);
+      if (login !== null) return login;
+    }
+    return null;
   }
 
   return {
+    // A host that has only Podman's file has no docker.
+    program:
+      !existsSync(paths[0] ?? "") && paths.slice(1).some((path) => existsSync(path)) ? "podman" : "docker",
     find: (registry) =>
       remember(found, registry, () => {
         const login = find(registry);
@@ -81,6 +97,13 @@ interface HelperOptions {
 // A helper may have to ask a cloud's metadata service, but never a person.
 const helperTimeoutMs = 30_000;
 
+/** The first line, which says why. What looks like a secret is left out: a helper that fails may print its login all the same. */
+function ownWords(output: string): string {
+  const [first = ""] = output.trim().split("\n");
+  if (first === "" || output.includes('"Secret"')) return "";
+  return `: ${printable(first.replace(/[^\s/.:]{33,}/g, "…")).slice(0, 200)}`;
+}
+
 /**
  * Runs `docker-credential-NAME get` with the server on standard input (docker/docker-credential-helpers). null if the helper has no login.
  * Throws `REGISTRY_AUTH` for any other answer.
@@ -116,8 +139,7 @@ export async function askCredentialHelper(
   if (status !== 0) {
     // The helpers' library prints exactly this (errors.go, errCredentialsNotFoundMessage); the exit status is 1 for every failure.
     if (output.includes("credentials not found")) return null;
-    // The output may hold the secret, so no message quotes it.
-    throw failed(`failed with status ${status}`);
+    throw failed(`failed with status ${status}${ownWords(output)}`);
   }
   const json = parseJson(output);
   const username = isRecord(json) ? text(json.Username) : null;

@@ -25,7 +25,7 @@ export function refused(request: Request, response: HttpResponse): RegistryError
     {
       code: isLogin ? "REGISTRY_AUTH" : "REGISTRY_FAILED",
       message,
-      fix: isLogin ? authFix(request, status) : statusFix(status),
+      fix: isLogin ? authFix(request, status, response.loginBy) : statusFix(request, status, errors),
     },
     {
       status,
@@ -81,7 +81,9 @@ export const digestMismatch = failure(
   () => "try again; if it stays so, the registry or a proxy before it holds damaged or changed content",
 );
 
-export const authFailed = failure("REGISTRY_AUTH", (request) => authFix(request, 401));
+export function authFailed(request: Request, what: string, loginBy?: HttpResponse["loginBy"]): RegistryError {
+  return failure("REGISTRY_AUTH", () => authFix(request, 401, loginBy))(request, what);
+}
 
 /** The request was not done, and the tag may have changed meanwhile: the caller looks again. */
 export function tookTooLong(request: Request): RegistryError {
@@ -122,15 +124,32 @@ const rights: Readonly<Record<Scope["actions"], string>> = {
   "delete,pull": "delete from",
 };
 
-function authFix({ url, scope }: Request, status: number): string {
-  const login = url.host === "registry-1.docker.io" ? "docker login" : `docker login ${url.host}`;
+function authFix({ url, scope }: Request, status: number, loginBy?: HttpResponse["loginBy"]): string {
+  const host =
+    url.host === "registry-1.docker.io" ? (loginBy === "podman" ? " docker.io" : "") : ` ${url.host}`;
+  const login = `${loginBy ?? "docker"} login${host}`;
   const right = scope === undefined ? "do this" : `${rights[scope.actions]} ${scope.repository}`;
   if (status === 403) return `the login has no right to ${right}: run ${login} with one that has`;
   const who = scope?.actions === "pull,push" ? ` with a login that may ${right}` : "";
   return `run ${login}${who}; check also that the repository exists, many registries answer so when it does not`;
 }
 
-function statusFix(status: number): string {
+const immutableFix =
+  "the registry never changes a tag: leave the tags out of that rule which may change: those of versions whose index is to grow, of variants and channels, and imgmatch-* (an exclusion filter in ECR and Harbor)";
+
+/** ECR and Harbor say it in words alone, with 400 and 412. */
+function isImmutable(errors: readonly RegistryErrorEntry[]): boolean {
+  return errors.some(({ message }) => /\bimmutable\b/i.test(message));
+}
+
+/** For a registry that makes no repository by a push, as ECR. */
+export function createFix({ scope, url }: Request): string {
+  return `create the repository ${scope?.repository ?? ""} in ${url.host}, or check its name`;
+}
+
+function statusFix(request: Request, status: number, errors: readonly RegistryErrorEntry[]): string {
+  if (isImmutable(errors)) return immutableFix;
+  if (errors.some(({ code }) => code === "NAME_UNKNOWN")) return createFix(request);
   if (status === 429) return "wait a while, or log in: registries allow more to known users";
   if (status === 404) return "check the repository's name";
   if (status >= 500) return "the registry is in trouble: try again later or look at its log";

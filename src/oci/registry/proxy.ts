@@ -5,7 +5,8 @@
 
 import { Agent as HttpAgent, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, type AgentOptions as HttpsOptions } from "node:https";
-import type { Socket } from "node:net";
+import { isIPv6, type Socket } from "node:net";
+import { ImgmatchError } from "../../errors.ts";
 import { type ConnectionOptions, connect as tlsConnect, rootCertificates } from "node:tls";
 import { remember } from "../../io/collections.ts";
 import { basicHeader } from "./credential.ts";
@@ -16,8 +17,8 @@ import type { Environment } from "../../io/world.ts";
 export type FindProxy = (url: URL) => URL | null;
 
 /**
- * Reads `HTTPS_PROXY` and `NO_PROXY`, in capitals or not. This machine is never asked through a proxy, nor is plain http. A proxy itself
- * speaks http. Networks (`10.0.0.0/8`) in `NO_PROXY` are not understood.
+ * Reads `HTTPS_PROXY` and `NO_PROXY`, in capitals or not. This machine is never asked through a proxy, nor is plain http. Networks
+ * (`10.0.0.0/8`) in `NO_PROXY` are not understood. The answer throws `REGISTRY_UNREACHABLE` for a proxy that does not itself speak http.
  */
 export function proxyFromEnv(env: Environment): FindProxy {
   const text = env.HTTPS_PROXY || env.https_proxy || "";
@@ -26,13 +27,22 @@ export function proxyFromEnv(env: Environment): FindProxy {
   const direct = (env.NO_PROXY || env.no_proxy || "").split(",").map((each) => each.trim().toLowerCase());
   return (url) => {
     if (proxy === null || url.protocol !== "https:" || isLoopback(url.host)) return null;
-    return direct.some((pattern) => matches(url, pattern)) ? null : proxy;
+    if (direct.some((pattern) => matches(url, pattern))) return null;
+    if (proxy.protocol === "http:") return proxy;
+    throw new ImgmatchError({
+      code: "REGISTRY_UNREACHABLE",
+      message: `HTTPS_PROXY names ${proxy.protocol}//${proxy.host}: imgmatch speaks plain http with a proxy, and https through it`,
+      fix: "name the proxy's http:// address, or add the registry to NO_PROXY",
+    });
   };
 }
 
 /** `example.com` and `*.example.com` mean the host and its subdomains, `.example.com` the subdomains alone. A port must be equal. */
 function matches({ hostname, port }: URL, pattern: string): boolean {
   if (pattern === "*") return true;
+  // Its last part is no port.
+  if (isIPv6(pattern))
+    return URL.canParse(`http://[${pattern}]`) && hostname === new URL(`http://[${pattern}]`).hostname;
   const [, name = "", wantedPort] = /^(.*?)(?::(\d+))?$/.exec(pattern) ?? [];
   if (name === "" || (wantedPort !== undefined && wantedPort !== (port || "443"))) return false;
   const suffix = name.replace(/^\*\./, "");

@@ -42,13 +42,13 @@ export async function registryFor(
   { env, signal, onEvent }: RegistryWorld,
   more: Pick<RegistryOptions, "timeoutMs" | "retries" | "patienceMs" | "writes"> = {},
 ): Promise<FullRegistryClient> {
-  const [{ createRegistryClient }, { dockerCredentials }, { proxyFromEnv }] = await Promise.all([
+  const [{ createRegistryClient }, { storedCredentials }, { proxyFromEnv }] = await Promise.all([
     import("./create-client.ts"),
     import("./credentials.ts"),
     import("./proxy.ts"),
   ]);
   return createRegistryClient({
-    credentials: dockerCredentials(env),
+    credentials: storedCredentials(env),
     proxy: proxyFromEnv(env),
     signal,
     tell: onEvent && tellOnce(onEvent),

@@ -4,10 +4,12 @@ import { type ImageReference, parseImageReference } from "../reference.ts";
 import { attempt } from "../../io/attempt.ts";
 import type { PushAsker } from "./client.ts";
 import { nextUploadUrl, uploadRequest } from "./copy-blob.ts";
-import { refused } from "./failure.ts";
+import { registryLimits } from "../../io/limits.ts";
+import { acceptedTypes } from "../media-types.ts";
+import { refused, registryErrors } from "./failure.ts";
 import { isTemporaryStatus, RegistryError } from "./registry-error.ts";
 import { apiUrl, registryUrl } from "./registry-endpoint.ts";
-import type { HttpRequest, OperationOptions, Send } from "./transport.ts";
+import { type HttpRequest, type OperationOptions, pullRequest, type Send } from "./transport.ts";
 
 /**
  * Asks for the right to push with each request to a repository that the run writes. A registry may show only to those who may push that a
@@ -45,6 +47,17 @@ export function rightOperations({ send, plainHttp }: OperationOptions): PushAske
     await send({ ...uploadRequest(of, "DELETE", url, { once: true }), scope });
   }
 
+  /** ECR cuts the connection of a push to a repository that is not there (aws/containers-roadmap#1970). A look is answered. */
+  async function requireRepository(of: ImageReference): Promise<void> {
+    const url = registryUrl(of, "manifests", "latest", plainHttp);
+    const request = pullRequest(of, url, registryLimits.manifestBytes, { accept: acceptedTypes });
+    const response = await send(request).catch(() => null);
+    const isUnknown = registryErrors(response?.body ?? Buffer.of()).some(
+      ({ code }) => code === "NAME_UNKNOWN",
+    );
+    if (response?.status === 404 && isUnknown) throw refused(request, response);
+  }
+
   return {
     async requirePush(repository) {
       const url = registryUrl(repository, "blobs", "uploads/", plainHttp);
@@ -54,7 +67,8 @@ export function rightOperations({ send, plainHttp }: OperationOptions): PushAske
           return null;
         throw error;
       });
-      if (response === null || isTemporaryStatus(response.status, [])) return;
+      if (response === null) return requireRepository(repository);
+      if (isTemporaryStatus(response.status, [])) return;
       if (response.status !== 202) throw refused(request, response);
       const upload = attempt(() => nextUploadUrl(request, response), null);
       // Best effort: registries remove uploads that nobody ends.

@@ -8,6 +8,7 @@ import {
 } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { ImgmatchError } from "../../errors.ts";
+import type { CredentialStore } from "./credential.ts";
 import { registryLimits } from "../../io/limits.ts";
 import type { ImageReference } from "../reference.ts";
 import { type AgentOptions, createAgents } from "./proxy.ts";
@@ -57,6 +58,8 @@ export interface HttpResponse {
   readonly url: URL;
   /** Number of tries. */
   readonly attempts: number;
+  /** The program that stores logins, where it is not `docker`: for the cure. */
+  readonly loginBy?: CredentialStore["program"];
 }
 
 interface BodyRest {

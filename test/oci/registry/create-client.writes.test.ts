@@ -66,6 +66,24 @@ describe("requirePush", () => {
     await expect(client.requirePush(parseImageReference(`${host}/team/app`))).resolves.toBeUndefined();
   });
 
+  it("names the repository to create where ECR cuts the connection", async () => {
+    const unknown = {
+      errors: [{ code: "NAME_UNKNOWN", message: "The repository 'team/app' does not exist" }],
+    };
+    const { host } = await startFaultServer((asked, response, request) => {
+      if (asked.method === "POST") return void request.socket.destroy();
+      status(404, {}, unknown)(asked, response, request);
+    });
+    await expect(quickClient().requirePush(parseImageReference(`${host}/team/app`))).rejects.toMatchObject({
+      problems: [
+        {
+          code: "REGISTRY_FAILED",
+          fix: expect.stringContaining(`create the repository team/app in ${host}`),
+        },
+      ],
+    });
+  });
+
   it("is no refusal where nobody answers", async () => {
     const client = quickClient({ retries: 0 });
     await expect(client.requirePush(parseImageReference("127.0.0.1:1/team/app"))).resolves.toBeUndefined();

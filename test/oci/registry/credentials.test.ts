@@ -4,8 +4,11 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Credential } from "../../../src/oci/registry/credential.ts";
-import { askCredentialHelper, dockerCredentials } from "../../../src/oci/registry/credentials.ts";
+import { askCredentialHelper, storedCredentials } from "../../../src/oci/registry/credentials.ts";
+import { parseImageReference } from "../../../src/oci/reference.ts";
 import { needs } from "../../support/needs.ts";
+import { startFaultServer, status } from "./support/fault-server.ts";
+import { quickClient } from "./support/manifests.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -49,7 +52,31 @@ describe("config.json", () => {
   });
 
   test("no file is no login", async () => {
-    expect(await dockerCredentials({ DOCKER_CONFIG: join(folder, "none") }).find("r.example")).toBeNull();
+    expect(await storedCredentials({ DOCKER_CONFIG: join(folder, "none") }).find("r.example")).toBeNull();
+  });
+
+  test("what it does not have is in Podman's file, and the cure names podman where docker has none", async () => {
+    const env = { DOCKER_CONFIG: join(folder, "none"), HOME: folder, XDG_RUNTIME_DIR: join(folder, "run") };
+    expect(storedCredentials(env).program).toBe("docker");
+    await mkdir(join(folder, "run/containers"), { recursive: true });
+    const auths = (name: string) =>
+      JSON.stringify({ auths: { "r.example/team": { username: name, password: "p" } } });
+    await writeFile(join(folder, "run/containers/auth.json"), auths("run"));
+    expect(await storedCredentials(env).find("r.example")).toMatchObject({ username: "run" });
+    await writeFile(join(folder, "own.json"), auths("own"));
+    const own = storedCredentials({ ...env, REGISTRY_AUTH_FILE: join(folder, "own.json") });
+    expect(await own.find("r.example")).toMatchObject({ username: "own" });
+    expect(own.program).toBe("podman");
+    const both = storedCredentials({ ...env, DOCKER_CONFIG: folder });
+    await writeFile(
+      join(folder, "config.json"),
+      JSON.stringify({ auths: { "r.example": { auth: annAuth } } }),
+    );
+    expect(await both.find("r.example")).toEqual(ann);
+    const { host } = await startFaultServer(status(401, { "www-authenticate": "Basic" }));
+    await expect(
+      quickClient({ credentials: own }).findManifest(parseImageReference(`${host}/a:1`)),
+    ).rejects.toMatchObject({ problems: [{ fix: expect.stringContaining(`podman login ${host}`) }] });
   });
 
   test("without DOCKER_CONFIG it is in the home folder", async () => {
@@ -58,8 +85,8 @@ describe("config.json", () => {
       join(folder, ".docker", "config.json"),
       JSON.stringify({ auths: { "r.example": { auth: annAuth } } }),
     );
-    expect(await dockerCredentials({ HOME: folder }).find("r.example")).toEqual(ann);
-    expect(await dockerCredentials({ HOME: folder, DOCKER_CONFIG: folder }).find("r.example")).toBeNull();
+    expect(await storedCredentials({ HOME: folder }).find("r.example")).toEqual(ann);
+    expect(await storedCredentials({ HOME: folder, DOCKER_CONFIG: folder }).find("r.example")).toBeNull();
   });
 
   test.each([
@@ -68,7 +95,7 @@ describe("config.json", () => {
     ["with an auth that is none", '{"auths":{"r.example":{"auth":"%%%"}}}', "base64"],
   ])("%s", async (_, text, says) => {
     await writeFile(join(folder, "config.json"), text);
-    const found = dockerCredentials({ DOCKER_CONFIG: folder }).find("r.example");
+    const found = storedCredentials({ DOCKER_CONFIG: folder }).find("r.example");
     await expect(found).rejects.toMatchObject({
       code: "REGISTRY_AUTH",
       message: expect.stringContaining(says),
@@ -78,7 +105,7 @@ describe("config.json", () => {
 
   test("that cannot be read", async () => {
     await mkdir(join(folder, "config.json"));
-    await expect(dockerCredentials({ DOCKER_CONFIG: folder }).find("r.example")).rejects.toMatchObject({
+    await expect(storedCredentials({ DOCKER_CONFIG: folder }).find("r.example")).rejects.toMatchObject({
       code: "REGISTRY_AUTH",
     });
   });
@@ -133,8 +160,13 @@ describe(
     });
 
     test.each([
-      // Its output may be the secret: the message ends with the status.
-      ["fails", "echo 'token expired'; exit 1", "failed with status 1"],
+      ["fails", "echo 'token expired'; exit 1", "failed with status 1: token expired"],
+      ["fails with its login", `echo '{"Username":"a","Secret":"x y"}'; exit 1`, "failed with status 1"],
+      [
+        "fails with a secret",
+        `echo 'bad key ${"k".repeat(40)} in https://r.example/some/long/path/of/words'; exit 1`,
+        "failed with status 1: bad key … in https://r.example/some/long/path/of/words",
+      ],
       ["answers nonsense", "echo hello", "something else than a login"],
       ["hides in another folder", "", "no valid name"],
       ["is missing", null, "not installed"],
@@ -145,7 +177,7 @@ describe(
         code: "REGISTRY_AUTH",
         message: expect.stringContaining(says),
       });
-      await expect(store({ credsStore: name }).find("r.example")).rejects.not.toThrow(/token expired/);
+      await expect(store({ credsStore: name }).find("r.example")).rejects.not.toThrow(/x y|kkkk/);
     });
 
     test("one that hangs is ended", async () => {
@@ -163,9 +195,9 @@ describe(
   },
 );
 
-function store(config: unknown): ReturnType<typeof dockerCredentials> {
+function store(config: unknown): ReturnType<typeof storedCredentials> {
   writeFileSync(join(folder, "config.json"), JSON.stringify(config));
-  return dockerCredentials(env());
+  return storedCredentials(env());
 }
 
 function env(): Record<string, string> {

@@ -21,11 +21,28 @@ test.each([
   [{ HTTPS_PROXY: "p:3128", NO_PROXY: ".example" }, "https://r.example/", null],
   [{ HTTPS_PROXY: "p:3128", NO_PROXY: "*.example" }, "https://r.example/", null],
   [{ HTTPS_PROXY: "p:3128", NO_PROXY: "xample" }, "https://r.example/", "http://p:3128/"],
+  [{ HTTPS_PROXY: "p:3128", NO_PROXY: "2001:db8::1" }, "https://[2001:db8::1]/", null],
+  [{ HTTPS_PROXY: "p:3128", NO_PROXY: "2001:db8:0::1" }, "https://[2001:db8::1]:5000/", null],
+  [{ HTTPS_PROXY: "p:3128", NO_PROXY: "2001:db8::2" }, "https://[2001:db8::1]/", "http://p:3128/"],
+  [{ HTTPS_PROXY: "p:3128", NO_PROXY: "[2001:db8::1]:443" }, "https://[2001:db8::1]/", null],
   [{ HTTPS_PROXY: "p:3128", NO_PROXY: "r.example:443" }, "https://r.example/", null],
   [{ HTTPS_PROXY: "p:3128", NO_PROXY: "r.example:443" }, "https://r.example:5000/", "http://p:3128/"],
 ])("%j for %s is %s", (env, url, proxy) => {
   expect(proxyFromEnv(env)(new URL(url))?.href ?? null).toBe(proxy);
 });
+
+test.each(["https://p:443", "socks5://user:secret@p:1080"])(
+  "a proxy at %s is refused by name",
+  async (address) => {
+    const client = quickClient({ proxy: proxyFromEnv({ HTTPS_PROXY: address }) });
+    const asked = client.findManifest(parseImageReference("r.example/team/app:1"));
+    await expect(asked).rejects.toMatchObject({
+      code: "REGISTRY_UNREACHABLE",
+      message: expect.stringContaining(address.slice(0, address.indexOf("://"))),
+    });
+    await expect(asked).rejects.not.toThrow(/secret/);
+  },
+);
 
 const certificate = selfSigned();
 describe("a proxy", needs(typeof certificate === "string" ? certificate : null), () => {

@@ -53,7 +53,7 @@ export interface DockerEngineOptions extends StepOptions {
  * Connects to the engine that the environment names. Throws `ENGINE_NOT_FOUND` or `ENGINE_UNREACHABLE`.
  *
  * @example
- * const engine = await createDockerEngine({ env: process.env, credentials: dockerCredentials(process.env) });
+ * const engine = await createDockerEngine({ env: process.env, credentials: storedCredentials(process.env) });
  * console.log(await engine.describe()); // docker 28.2.2
  */
 export async function createDockerEngine({

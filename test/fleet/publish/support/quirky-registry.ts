@@ -209,10 +209,12 @@ function late(ms: number, of: "digests" | "tags"): () => Quirk {
 
 /** A tag that exists is never written or removed (ECR answers 400, Harbor 412). */
 const immutable =
-  (status: number, code: string): Quirk =>
+  (status: number, code: string, message: string): Quirk =>
   (asked, serve) => {
     const exists = isTag(asked) && isWrite(asked) && serve({ method: "GET" });
-    return exists && exists !== "cut" && exists.status === 200 ? refuse(status, code) : serve();
+    return exists && exists !== "cut" && exists.status === 200
+      ? { status, body: { errors: [{ code, message }] } }
+      : serve();
   };
 
 const without =
@@ -322,8 +324,10 @@ export const quirks = {
   },
   "no removal": () => where(({ method }) => method === "DELETE", refuse(405, "UNSUPPORTED")),
   // buildkit#3776, harbor#9427
-  "immutable as ECR": () => immutable(400, "TAG_INVALID"),
-  "immutable as Harbor": () => immutable(412, "PRECONDITION"),
+  "immutable as ECR": () =>
+    immutable(400, "TAG_INVALID", "The tag cannot be overwritten because the tag is immutable."),
+  "immutable as Harbor": () =>
+    immutable(412, "PRECONDITION", "Failed to process request due to '1.0' configured as immutable."),
 } satisfies Readonly<Record<string, () => Quirk>>;
 
 const mebibyte = 1024 * 1024;
@@ -366,7 +370,7 @@ export const uploadQuirks = {
       ? reply
       : { ...reply, headers: { ...reply.headers, range: "0-0" } };
   },
-  "a location with a query": () => (_asked, serve) => {
+  "a location with a query": () => (_, serve) => {
     const reply = serve();
     const location = reply === "cut" ? undefined : reply.headers?.location;
     if (reply === "cut" || location === undefined) return reply;
