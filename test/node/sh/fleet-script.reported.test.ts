@@ -44,6 +44,8 @@ describe(
       ["05-orin-jp6-cuda129-compat", withoutMig, /COMPAT_NOT_SUPPORTED for cu129-compat/],
       ["b-02-vgpu-manager-host-no-libcuda", withoutMig, /HOST_BROKEN: HOST_NO_LIBCUDA/],
       ["b-02b-vgpu-manager-host-cuda-na", withoutMig, /HOST_BROKEN: HOST_NO_LIBCUDA/],
+      ["b-07-halo-kernel6189-rocm71", withoutMig, /^$/],
+      ["b-44-mi250x-lumi-driver-5.16", withoutMig, /^$/],
       ["b-08c-wsl-no-nvidia-cpu-fleet", withoutMig, /^$/],
       ["10-azure-milan-no-pku", withoutMig, /^$/],
       ["14-m4-vm-sve2-without-sve", withoutMig, /^$/],
