@@ -30,7 +30,8 @@ export const factGrammar = {
   /** `GenuineIntel`, `ARM`, an implementer's number (`0x48`), `Geode by NSC`. */
   vendor: form(/^[A-Za-z0-9][A-Za-z0-9 ._()-]{0,63}$/, 'a vendor such as "GenuineIntel"'),
   level: form(/^[a-z0-9][a-z0-9._-]{0,31}$/, 'a level such as "x86-64-v3"'),
-  driver: form(/^\d{1,9}(?:\.\d{1,9}){1,3}$/, 'a version such as "550.54.15"'),
+  /** Older ones of AMD have five numbers: those of the kernel's line, then the release (`5.16.9.22.20`). */
+  driver: form(/^\d{1,9}(?:\.\d{1,9}){1,4}$/, 'a version such as "550.54.15"'),
   toolkit: form(/^\d{1,4}(?:\.\d{1,4}){1,3}$/, 'a version such as "1.17.8"'),
   cuda: form(/^\d{1,3}\.\d{1,2}$/, 'a CUDA version such as "12.4"'),
   compute: form(/^\d{1,2}\.\d$/, 'a compute capability such as "9.0"'),

@@ -1,6 +1,6 @@
 /** The AMD side of a host, read once into the values that the rules compare. */
 
-import { type DriverVersion, parseDriverVersion } from "../hardware/driver-version.ts";
+import { type DriverVersion, parseVersion } from "../hardware/driver-version.ts";
 import type { AmdFacts, AmdGpuFacts, HostFacts } from "../facts/facts.ts";
 import { pciPath } from "../facts/facts.ts";
 
@@ -29,7 +29,9 @@ export interface AmdGpuView {
 export function viewAmd({ amd, problems, sources }: HostFacts): AmdView | null {
   if (amd == null) return null;
   const { judged, besides } = amdGpusOf(amd);
-  const driver = amd.driver === null ? null : parseDriverVersion(amd.driver);
+  // The first three numbers are the module's line. What follows names its release.
+  const parts = parseVersion(amd.driver?.split(".").slice(0, 3).join(".") ?? "");
+  const driver = amd.driver === null || parts === null ? null : { text: amd.driver, parts };
   return {
     driver,
     driven: driver !== null || !isDriverless(amd, { problems, sources }),

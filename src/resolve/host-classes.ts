@@ -5,7 +5,7 @@ import type { HostFacts } from "../facts/facts.ts";
 import type { NamedHost } from "../facts/named-host.ts";
 import type { Lock } from "../lock/lock.ts";
 import { remember } from "../io/collections.ts";
-import { needsOf, variantsOf } from "../lock/requirement.ts";
+import { needsOf, variantsOf, vendorsOf } from "../lock/requirement.ts";
 import { type GpuVendor, gpuVendors } from "../hardware/gpu-vendors.ts";
 import {
   answerOfHost,
@@ -69,6 +69,9 @@ export function classifyHosts(
     .sort((a, b) => b.names.length - a.names.length);
 }
 
+/** AMD supports some releases on some kernels alone. */
+const asksKernel: Readonly<Record<GpuVendor, boolean>> = { nvidia: false, amd: true };
+
 function askedBy(fleets: readonly Pick<Lock, "images">[]): AskedFacts {
   const images = fleets.flatMap((fleet) => Object.values(fleet.images));
   const requirements = new Set(images.map(({ requires }) => requires));
@@ -79,7 +82,9 @@ function askedBy(fleets: readonly Pick<Lock, "images">[]): AskedFacts {
       ...allMarches().flatMap(({ features }) => features),
       ...[...requirements].flatMap(({ cpu }) => variantsOf(cpu).flatMap(({ features }) => features)),
     ]),
-    kernel: [...requirements].some(({ kernel }) => kernel !== undefined),
+    kernel: [...requirements].some(
+      (each) => each.kernel !== undefined || vendorsOf(each).some((vendor) => asksKernel[vendor]),
+    ),
     runtime: cudas.some(({ require }) => require !== undefined),
     compat: cudas.some(({ driver }) => driver.mode === "compat"),
     vendors: gpuVendors.filter((vendor) => [...requirements].some((each) => needsOf(vendor, each) !== null)),

@@ -167,9 +167,14 @@ function worstKey(keys: readonly SortKey[]): SortKey | undefined {
   );
 }
 
-/** No code comes after any code. If it were equal to all, the order would depend on the first comparison. */
+/**
+ * Code that the vendor does not support on this host comes after all other code. No code comes after any code: if it were equal to all, the
+ * order would depend on the first comparison.
+ */
 function codeKey(code: CodeFit | null): SortKey {
-  return code === null ? [codeKinds.length] : [codeKinds.indexOf(code.kind), code.distance];
+  if (code === null) return [codeKinds.length];
+  const kind = codeKinds.indexOf(code.kind);
+  return code.unsupported ? [codeKinds.length - 1, 1 + kind] : [kind, code.distance];
 }
 
 function showCpu(image: OrderedImage, builtFor: number): string {
@@ -193,6 +198,7 @@ function showWorstCode({ code: codes }: Fit): string {
   const worst = worstKey(keys);
   const code = worst === undefined ? undefined : codes[keys.indexOf(worst)];
   if (code === undefined) return "none";
+  if (code.unsupported) return `${code.target} (${code.kind}, not supported on this kernel)`;
   return code.distance === 0
     ? `${code.target} (${code.kind})`
     : `${code.target} (${code.kind}, ${code.distance} away)`;

@@ -49,7 +49,7 @@ export function findUnasked(lock: Lock, ranking: RankedImages, options: ResolveI
 
 const notes: BySide<readonly string[], [view: HostView]> = {
   nvidia: () => [],
-  amd: (rocm, { amd }) => (amd === null ? [] : noteAmd(rocm, amd)),
+  amd: (rocm, { amd, kernel }) => (amd === null ? [] : noteAmd(rocm, amd, kernel)),
 };
 
 function notesOf({ image: { requires } }: Candidate, view: HostView): readonly string[] {

@@ -96,6 +96,8 @@ export interface CodeFit {
   readonly kind: "specific" | "family" | "sass" | "ptx" | "spirv";
   /** In minors for SASS, in tenths of a compute capability for PTX, else 0. */
   readonly distance: number;
+  /** The vendor does not support it on this host's kernel. */
+  readonly unsupported?: true;
 }
 
 /** Of an image with GPU code: how driver and GPUs serve it. */

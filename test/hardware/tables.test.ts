@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { amdArchitectures, amdGenerics } from "../../src/hardware/amd-architectures.ts";
+import { kernelRows } from "../../src/hardware/amd-kernels.ts";
 import { amdDrivers } from "../../src/hardware/amd-drivers.ts";
 import { genericOf } from "../../src/hardware/amd-generics.ts";
 import { amdProducts } from "../../src/hardware/amd-products.ts";
@@ -42,6 +43,7 @@ const tables: Readonly<Record<string, readonly (Row & { readonly key: string })[
   architectures: architectureRows.map((row) => ({ ...row, key: row.compute })),
   amdArchitectures: amdArchitectures.map((row) => ({ ...row, key: row.name })),
   amdDrivers: amdDrivers.map((row) => ({ ...row, key: row.module })),
+  amdKernels: kernelRows.map((row) => ({ ...row, key: row.release })),
   amdGenerics: amdGenerics.map((row) => ({ ...row, key: row.name })),
   amdProducts: amdProducts.map((row) => ({ ...row, key: row.id })),
   rocmTargets: rocmTargets.map((row) => ({ ...row, key: row.name })),

@@ -10,7 +10,8 @@ import { formatHostFacts } from "../../src/facts/format-facts.ts";
 import { parseHostFacts } from "../../src/facts/parse-facts.ts";
 import { probeHost } from "../../src/host/probe-host.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
-import { cuda, image, lockOf } from "../resolve/support/locks.ts";
+import type { LockedImage } from "../../src/lock/lock.ts";
+import { cuda, image, lockOf, rocmImage } from "../resolve/support/locks.ts";
 import { fixtureHostIo } from "../support/fixture-host-io.ts";
 import { needs } from "../support/needs.ts";
 import type { NvmlReading } from "../../src/host/nvidia/nvml-reading.ts";
@@ -179,6 +180,50 @@ describe("hosts of public reports (../shared/samples/hosts)", needs(whyNoSamples
       readText: (path) => (path === "/var/run/cdi/fresh.yaml" ? fresh : io.readText(path)),
     });
     expect(both.problems).toEqual([]);
+  });
+
+  it("b-44: a driver of AMD's with five numbers is one, and its window of releases is told", async () => {
+    const name = "b-44-mi250x-lumi-driver-5.16";
+    const host = await hostOf(name);
+    expect(host.amd?.driver).toBe("5.16.9.22.20");
+    const read = parseHostFacts(formatHostFacts(host), "facts.json");
+    const { match, notes } = resolveImage(lockFor(name), read);
+    expect([match?.cell, notes]).toEqual([
+      "rocm60",
+      [
+        "AMD names ROCm from 5.0 to 5.4 for its driver 5.2 (amdgpu 5.16.9), the image has ROCm 6.0: nothing refuses that, and nobody promises it",
+      ],
+    ]);
+  });
+
+  it("b-07: a kernel on which AMD does not support the release is told, and what it supports goes first", async () => {
+    const name = "b-07-halo-kernel6189-rocm71";
+    const host = await hostOf(name);
+    const answered = (images: Readonly<Record<string, LockedImage>>, kernel = host.kernel) => {
+      const lock = lockFor(name);
+      const { match, notes } = resolveImage(
+        { ...lock, images: { ...lock.images, ...images } },
+        { ...host, kernel },
+      );
+      return [match?.cell, notes];
+    };
+    const unsupported = expect.stringMatching(
+      /^AMD lists ROCm 7\.1 as not supported for .*gfx1151, on Linux 6\.18\.4 and newer, and ROCm 7\.2\.0, 7\.2\.1, 7\.11 as supported/,
+    );
+    expect(answered({})).toEqual(["rocm71", [unsupported]]);
+    const of = (release: string, code: string) => ({ ...rocmImage([code], release), tag: release });
+    const [newer, generic] = [of("7.10", "gfx1151"), of("7.2.1", "gfx11-generic")];
+    expect(answered({ newer, generic })).toEqual(["generic", undefined]);
+    // On older kernels the distribution decides: the order stays.
+    expect(answered({ newer, generic }, "6.17.0")).toEqual([
+      "newer",
+      [
+        expect.stringMatching(
+          /^AMD lists ROCm 7\.10 as unstable .* before 6\.18\.4, unless the distribution/,
+        ),
+      ],
+    ]);
+    expect(answered({ newer, generic }, null)).toEqual(["newer", undefined]);
   });
 
   it("05: an Orin takes the package for Jetson, and none for servers", async () => {

@@ -10,7 +10,7 @@ import { probeHost } from "../../src/host/probe-host.ts";
 import { readHost } from "./read-hosts.ts";
 import type { Lock } from "../../src/lock/lock.ts";
 import type { DriverRequirement } from "../../src/lock/requirement.ts";
-import { cuda, image, lockOf } from "../resolve/support/locks.ts";
+import { cuda, image, lockOf, rocm } from "../resolve/support/locks.ts";
 import { fixtureHostIo } from "./fixture-host-io.ts";
 
 export const samples = fileURLToPath(new URL("../../../shared/samples/hosts", import.meta.url));
@@ -26,6 +26,8 @@ export interface Wanted extends Partial<Extract<DriverRequirement, { mode: "comp
   readonly features?: readonly string[];
   readonly toolkit?: string;
   readonly code?: readonly string[];
+  readonly rocm?: string;
+  readonly rocmCode?: readonly string[];
   readonly require?: string;
 }
 
@@ -38,6 +40,8 @@ export function lockFor(name: string, change: Partial<Wanted> = {}): Lock {
         const {
           toolkit,
           code,
+          rocm: release,
+          rocmCode = [],
           require,
           mode,
           package: version = "",
@@ -53,7 +57,8 @@ export function lockFor(name: string, change: Partial<Wanted> = {}): Lock {
           toolkit === undefined
             ? null
             : cuda(toolkit, code ?? [], { ...(require && { require }), ...(driver && { driver }) });
-        const requires = { cpu: { march, features }, cuda: side };
+        const amd = release === undefined ? {} : { rocm: rocm(release, rocmCode) };
+        const requires = { cpu: { march, features }, cuda: side, ...amd };
         return [cell, { ...image(), platform: wanted.platform ?? "linux/amd64", requires }];
       }),
     ),

@@ -1,6 +1,7 @@
 /** The answers of the rules for each driver and each GPU, as texts that a script looks up. */
 
 import { InternalError } from "../../errors.ts";
+import { kernelSupport } from "../../hardware/amd-kernels.ts";
 import { amdArchitectures } from "../../hardware/amd-architectures.ts";
 import type { ComputeCapability } from "../../hardware/compute-capability.ts";
 import { gpuArchitectures } from "../../hardware/gpu-architectures.ts";
@@ -109,8 +110,9 @@ function codeAt(requirement: CudaRequirement, number: number): string {
 /**
  * The same for AMD. `3 942=00,01,?;1100=12`: the image has three targets. On gfx942 the first runs best with sramecc on, the second with it off;
  * where sramecc is unknown the answer is too. On gfx1100 the third runs. An entry is the place of its kind in the order, then the target's number.
+ * `1151>6.18.4` behind it: on gfx1151 AMD does not support the image's release from this kernel on.
  */
-export function amdCodeRow({ code }: Pick<RocmRequirement, "code">, xnack: boolean): string {
+export function amdCodeRow({ code, release }: RocmRequirement, xnack: boolean): string {
   const built = [...new Set(code)].sort();
   // On a target that the tables do not know only the image's own target runs.
   const ownTargets = built.flatMap((target) => /^gfx\d{1,2}[0-9a-f]{2}(?=:|$)/.exec(target)?.[0] ?? []);
@@ -128,7 +130,11 @@ export function amdCodeRow({ code }: Pick<RocmRequirement, "code">, xnack: boole
     if (same && answers[0] === "-") return [];
     return [`${target.slice("gfx".length)}=${same ? answers[0] : answers.join(",")}`];
   });
-  return `${built.length} ${entries.join(";") || "-"}`;
+  const unsupported = targets.flatMap((target) => {
+    const row = kernelSupport(target, release, [])?.row;
+    return row?.from === "no" ? [`${target.slice("gfx".length)}>${row.kernel}`] : [];
+  });
+  return [`${built.length} ${entries.join(";") || "-"}`, ...unsupported].join(" ");
 }
 
 function numberOf({ major, minor }: ComputeCapability): number {

@@ -45,6 +45,8 @@ describe(
       ["b-01b-eks-g7-2c3a-proprietary-smi", withoutMig, /HOST_BROKEN: HOST_NO_DEVICES: .*00000000:57:00.0/],
       ["b-02-vgpu-manager-host-no-libcuda", withoutMig, /HOST_BROKEN: HOST_NO_LIBCUDA/],
       ["b-02b-vgpu-manager-host-cuda-na", withoutMig, /HOST_BROKEN: HOST_NO_LIBCUDA/],
+      ["b-07-halo-kernel6189-rocm71", withoutMig, /^$/],
+      ["b-44-mi250x-lumi-driver-5.16", withoutMig, /^$/],
       ["b-08c-wsl-no-nvidia-cpu-fleet", withoutMig, /^$/],
       ["10-azure-milan-no-pku", withoutMig, /^$/],
       ["14-m4-vm-sve2-without-sve", withoutMig, /^$/],

@@ -25,7 +25,7 @@ describe("hardware tables for people", () => {
     ["gpu", "9.0", ["architectures"], 1],
     ["gpu", "sm_80", ["devices"], 3],
     ["gpu", "10de:2330", ["products", "architectures"], 1],
-    ["rocm", "5.6", ["rocm"], 24],
+    ["rocm", "5.6", ["rocm", "amd-drivers"], 24],
     ["rocm", "30.10", ["amd-drivers"], 1],
     ["gpu", "gfx90a:xnack+", ["amd-targets"], 1],
     ["gpu", "gfx11-generic", ["amd-targets", "amd-generics"], 8],

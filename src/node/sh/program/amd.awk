@@ -136,9 +136,10 @@ function amdgpus(  i, g, k, s, held, inner, skipped, undriven) {
   }
 }
 # Judges the needs of a row A as fitsgpu does. A certain refusal comes before a doubt.
-function fitsamd(q,  y, j, e, i, seen_, open_) {
+function fitsamd(q,  y, j, e, i, k, seen_, open_) {
   if (!AV) return why(4, amdwhy == "" ? "NO_AMD_GPU" : amdwhy, "this host has no AMD GPU that it can use")
   split(row["A", q], y)
+  split(y[3], k, ">")
   worst = 0
   unused = y[1]
   for (j = 1; j <= AV; j++) {
@@ -147,7 +148,10 @@ function fitsamd(q,  y, j, e, i, seen_, open_) {
     if (i) { e = substr(e, i + length(atarget[judged[j]]) - 1); sub(/;.*/, "", e); e = pick(e, aecc[judged[j]]) }
     if (!i || e == "-") return why(7, "NO_GPU_CODE", "no code of it runs on " atarget[judged[j]])
     if (e == "?") { open_ = 1; continue }
-    if (1000 * substr(e, 1, 1) > worst) worst = 1000 * substr(e, 1, 1)
+    # Code that AMD does not support on this kernel comes after all other code.
+    i = 1000 * substr(e, 1, 1)
+    if (y[3] != "" && atarget[judged[j]] == "gfx" k[1] && kernel != "" && kernel >= v(k[2])) i = cpucode - 1000 + 1 + i / 1000
+    if (i > worst) worst = i
     if (!(substr(e, 2) in seen_)) { seen_[substr(e, 2)] = 1; unused-- }
   }
   if (open_) stopped = "FACT_UNKNOWN: whether sramecc is on decides for " current ", and this kernel does not tell it; update the kernel"

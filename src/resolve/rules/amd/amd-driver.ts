@@ -1,19 +1,22 @@
 /** Notes, no rule: an image that fits may still be outside AMD's support statement, which nothing enforces. */
 
 import { type AmdDriver, amdDrivers } from "../../../hardware/amd-drivers.ts";
-import { compareVersions, parseVersion } from "../../../hardware/driver-version.ts";
+import { kernelRows, kernelSupport } from "../../../hardware/amd-kernels.ts";
+import { compareVersions, type DriverVersion, parseVersion } from "../../../hardware/driver-version.ts";
 import type { RocmRequirement } from "../../../lock/requirement.ts";
 import type { AmdView } from "../../amd-view.ts";
+import type { HostView } from "../../host-view.ts";
 import { isMisfit } from "../../verdict.ts";
 import { checkAmdCode } from "./amd-gpus.ts";
 
 export function noteAmd(
   { release, code }: RocmRequirement,
   { driver, gpus, besides }: AmdView,
+  kernel: HostView["kernel"],
 ): readonly string[] {
-  const row = amdDrivers.find(({ module }) => module === driver?.parts.slice(0, 3).join("."));
   return [
-    ...(row === undefined ? [] : noteWindow(release, row)),
+    ...(driver === null ? [] : noteWindow(release, driver)),
+    ...noteKernel(release, gpus, kernel),
     ...noteSpirv(release, { code, gpus }),
     ...besides
       .filter((gpu) => isMisfit(checkAmdCode({ code, compute: undefined, xnack: false }, [gpu])))
@@ -24,16 +27,41 @@ export function noteAmd(
   ];
 }
 
-function noteWindow(release: string, { driver, module, oldest, newest }: AmdDriver): readonly string[] {
+/** A driver that no row names has at least the oldest release of the row before it, and at most the newest of the row after it. */
+function noteWindow(release: string, { text, parts }: DriverVersion): readonly string[] {
   const own = parseVersion(release);
-  const isBeyond = (limit: string | null, sign: 1 | -1) => {
-    const parts = limit === null ? null : parseVersion(limit);
-    return own !== null && parts !== null && sign * compareVersions(own.slice(0, parts.length), parts) > 0;
+  if (own === null) return [];
+  const order = ({ module }: AmdDriver) => compareVersions(parseVersion(module) ?? [], parts);
+  const older = amdDrivers.findLast((row) => row.oldest !== null && order(row) <= 0);
+  const newer = amdDrivers.find((row) => row.newest !== null && order(row) >= 0);
+  const compare = (limit: string | null | undefined) => {
+    const limits = parseVersion(limit ?? "") ?? own;
+    return compareVersions(own.slice(0, limits.length), limits);
   };
-  if (!isBeyond(oldest, -1) && !isBeyond(newest, 1)) return [];
-  const window = [oldest === null ? "" : `from ${oldest}`, newest === null ? "" : `to ${newest}`];
+  const row = compare(older?.oldest) < 0 ? older : compare(newer?.newest) > 0 ? newer : undefined;
+  if (row === undefined) return [];
+  const window = [
+    ...(row === older ? [`from ${row.oldest}`] : []),
+    ...(row === newer ? [`to ${row.newest}`] : []),
+  ];
+  const where = order(row) === 0 ? "" : `, this host's ${text} is ${row === older ? "newer" : "older"}`;
   return [
-    `AMD names ROCm ${window.filter((part) => part !== "").join(" ")} for its driver ${driver} (amdgpu ${module}), the image has ROCm ${release}: nothing refuses that, and nobody promises it`,
+    `AMD names ROCm ${window.join(" ")} for its driver ${row.driver} (amdgpu ${row.module})${where}, the image has ROCm ${release}: nothing refuses that, and nobody promises it`,
+  ];
+}
+
+/** A distribution may have put the fixes into an older kernel, so that nothing is certain there. */
+function noteKernel(release: string, gpus: AmdView["gpus"], kernel: HostView["kernel"]) {
+  const [{ label, target } = { label: "", target: null }] = gpus;
+  const found = kernel && kernelSupport(target, release, kernel.parts);
+  if (kernel === null || found === null || found.word === "yes") return [];
+  const { row, isFrom, word } = found;
+  const better = kernelRows.filter((each) => each.target === target && each.from === "yes");
+  const where = isFrom
+    ? `Linux ${row.kernel} and newer, and ROCm ${better.map((each) => each.release).join(", ")} as supported`
+    : `Linux before ${row.kernel}, unless the distribution has put the fixes of ${row.kernel} into it`;
+  return [
+    `AMD lists ROCm ${row.release} as ${word === "no" ? "not supported" : word} for ${label}, ${target}, on ${where} (this host: ${kernel.text}, the image: ROCm ${release}): programs crash or meet page faults there`,
   ];
 }
 

@@ -1,5 +1,6 @@
 /** Rule: an image with code for AMD needs a visible AMD GPU under a driver, and every such GPU needs code it runs. */
 
+import { kernelSupport } from "../../../hardware/amd-kernels.ts";
 import { genericOf, spirvTarget } from "../../../hardware/amd-generics.ts";
 import { compareText } from "../../../io/collections.ts";
 import { isLabelled } from "../../../facts/host-problems.ts";
@@ -16,18 +17,30 @@ import { rule } from "../rule.ts";
 
 export const amdRule = rule({
   image: ({ requires: { rocm }, axes: { compute } }) => (rocm == null ? null : { ...rocm, compute }),
-  asks: ["amd", "unknownGpuFacts", "broken", "otherProblems"],
+  asks: ["amd", "kernel", "unknownGpuFacts", "broken", "otherProblems"],
   answer: (rocm, host, options) =>
     rocm === null || host.unknownGpuFacts.amd.length > 0 ? null : serve(rocm, host, options),
 });
 
 type AmdHost = Pick<HostView, "amd" | "broken" | "otherProblems">;
 
-function serve(rocm: Omit<AmdCode, "xnack">, host: AmdHost, options: FitOptions): GpuFit | Misfits {
+function serve(
+  { release, ...rocm }: Omit<AmdCode, "xnack"> & Pick<RocmRequirement, "release">,
+  host: AmdHost & Pick<HostView, "kernel">,
+  options: FitOptions,
+): GpuFit | Misfits {
   const usable = checkAmdPresence(host);
   if (!usable.ok) return [usable];
-  const code = checkAmdCode({ ...rocm, xnack: wantsXnack(options) }, usable.amd.gpus);
-  return isMisfit(code) ? [code] : { ok: true, tier: "native", code };
+  const { gpus } = usable.amd;
+  const code = checkAmdCode({ ...rocm, xnack: wantsXnack(options) }, gpus);
+  if (isMisfit(code)) return [code];
+  // Only newer kernels are certain: a distribution may have put the fixes into an older one.
+  const isUnsupported = gpus.map(({ target }) => {
+    const found = host.kernel && kernelSupport(target, release, host.kernel.parts);
+    return found?.isFrom === true && found.word === "no";
+  });
+  const judged = code.map((fit, at): CodeFit => (isUnsupported[at] ? { ...fit, unsupported: true } : fit));
+  return { ok: true, tier: "native", code: judged };
 }
 
 /** The GPUs, if at least one is visible and a driver drives them. */

@@ -184,7 +184,7 @@ export function randomAmdLock(chance: Chance): Lock {
   const plain = Object.values(wholeFleet((cell) => /^none_x86-64(-v2|-v3)?$/.test(cell)).images);
   const count = pick(chance, [1, 2, 3, 4, 6]);
   for (let index = 0; index < count; index++) {
-    const release = pick(chance, ["6.4", "7.2", "7.2"]);
+    const release = pick(chance, ["6.4", "7.1", "7.2"]);
     const { requires, axes } = pick(chance, plain);
     const code = pick(chance, codes);
     const own = { ...axes, accel: `rocm-${release}`, compute: code.join(",") };

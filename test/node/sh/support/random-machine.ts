@@ -82,7 +82,7 @@ export function randomMachine(chance: Chance): RandomMachine {
   files.set("/proc/cpuinfo", cpuinfo(chance));
   files.set(
     "/proc/sys/kernel/osrelease",
-    `${pick(chance, ["6.8.0-45-generic", "6.8.0", "5.4.0-1", "3.10.0-1160.el7", "5.15.167.4-microsoft-standard-WSL2", "junk"])}\n`,
+    `${pick(chance, ["6.8.0-45-generic", "6.8.0", "6.18.9-200.fc43.x86_64", "5.4.0-1", "3.10.0-1160.el7", "5.15.167.4-microsoft-standard-WSL2", "junk"])}\n`,
   );
   for (const node of ["/usr/bin/docker", "/usr/bin/nvidia-container-runtime"])
     if (some(0.4)) nodes.push(node);
