@@ -7,6 +7,7 @@ import type { CheckAnswer, PackageAnswer } from "../../src/node/check-answer.ts"
 import { makeContainer, makeEntry } from "../inspect/support/make-fatbin.ts";
 import { makeImage, makeTar, savedFiles } from "../inspect/support/make-image.ts";
 import { makeLibrary } from "../inspect/support/make-library.ts";
+import { makeZip } from "../inspect/support/make-zip.ts";
 import { a100, amdHost, cpuHost, gpu, gpuHost, h100, mi300x, v100 } from "../resolve/support/hosts.ts";
 import { makeFolder } from "../support/folders.ts";
 import { runInProcess } from "../support/run-cli.ts";
@@ -297,6 +298,32 @@ describe("check without a GPU", () => {
     expect(answer).toMatchObject({ fits: false, reasons: [{ code }] });
     expect(answer.withoutGpu).toBeUndefined();
     expect(exit).toBe(code === "HOST_BROKEN" ? 4 : 3);
+  });
+
+  it("a wheel is a package too, and --cpu is heeded on any host", async () => {
+    const wheel = "torch-2.11.0+cu130-cp312-cp312-manylinux_2_28_x86_64.whl";
+    const entries = Object.entries(torch(13, 90)).filter(([path]) => !path.endsWith("/RECORD"));
+    const content = entries.map(([path, bytes]) => ({
+      path: path.slice(site.length + 1),
+      content: Buffer.from(bytes),
+    }));
+    const folder = makeFolder({
+      "laptop.json": formatHostFacts(laptop),
+      "v100.json": formatHostFacts(gpuHost([v100], "580.95.05", "13.0")),
+    });
+    writeFileSync(join(folder, wheel), makeZip(content));
+    const ask = async (host: string, ...flags: readonly string[]) => {
+      const args = ["check", `./${wheel}`, "--host", join(folder, host), ...flags];
+      const { out, exit } = await runInProcess(args, { env: { HOME: folder }, cwd: folder });
+      return [exit, out.split("\n")[0]?.replace(/ the host of [^\s,]+/, " it")];
+    };
+    const aside = [0, "runs on it with CPython 3.12 and glibc >= 2.28, without its GPU code"];
+    expect(await ask("laptop.json")).toEqual(aside);
+    expect(await ask("v100.json", "--cpu")).toEqual(aside);
+    expect(await ask("v100.json")).toEqual([
+      3,
+      "does not: no code for compute capability 7.0 (libtorch_cuda.so)",
+    ]);
   });
 
   it("--require-gpu takes no environment without code for a GPU", async () => {
