@@ -109,7 +109,7 @@ function unwantedFree(
     );
   const out = new Map(every.map((axes) => [key(axes), axes]));
   const rules = [...out].flatMap(([id, axes]) => (left.has(id) || isExcluded(axes) ? [] : [ruleFor(axes)]));
-  const joined = matrix.axes.reduce((all, { name }) => joinedOn(name, all), rules);
+  const joined = matrix.axes.reduce<readonly Rule[]>((all, { name }) => joinedOn(name, all), rules);
   return joined.map((rule) =>
     ruleOf(
       Object.fromEntries(
