@@ -158,6 +158,7 @@ export type { Sweep } from "./fleet/publish/sweep.ts";
 export type {
   ChannelDrift,
   IndexVerification,
+  LookEvent,
   RegistryDrift,
   Verification,
 } from "./fleet/publish/verify-lock.ts";

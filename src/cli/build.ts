@@ -18,7 +18,7 @@ import {
   withSigning,
   withWorkspace,
 } from "./flags/fleet-options.ts";
-import { withAll } from "./flags/options.ts";
+import { withAll, withTrust } from "./flags/options.ts";
 import { overFleets } from "./over-fleets.ts";
 import { keepProblems } from "./plan.ts";
 import { print, tellProblem } from "./print.ts";
@@ -42,6 +42,10 @@ export const build: Define = (command, run) =>
       .description("Build every cell that is not in the lock, and write the lock")
       .option("--push", "Push every image; never overwrite another one")
       .option("--index", "With --push: write the index of the version too, as publish does")
+      .option(
+        "--take-over <version>",
+        "With --push: take images of the same inputs over from the signed index of this version, where the lock lacks them",
+      )
       .option("--dry-run", "Say what would be built, and stop")
       .option("--junit <file>", "Write the result of each cell as JUnit XML")
       .option("--markdown", "Print a summary for a job's page: failures by cause")
@@ -62,6 +66,7 @@ export const build: Define = (command, run) =>
     withEngine,
     withBases,
     withSigning,
+    withTrust,
   )
     .addHelpText("after", helpText)
     .action(run(overFleets(buildCommand, ({ dryRun }) => (dryRun ? "whole" : "lines"))));

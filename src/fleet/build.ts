@@ -13,8 +13,10 @@ import { fleetAt } from "./open/fleet-choice.ts";
 import { type LocalBaseChoice, prepareBuild, recallBuilt } from "./open/prepare-build.ts";
 import { type PlanJson, planToJson } from "./plan/plan-json.ts";
 import type { PlannedCell } from "./plan/planned-cell.ts";
-import { carryImages, goneNotes, withoutGone } from "./publish/carried-images.ts";
+import { carryImages, goneNotes, signedImages, withoutGone } from "./publish/carried-images.ts";
 import { planIndexConflicts, pushConflicts } from "./publish/index-conflicts.ts";
+import type { Judging } from "./publish/seal.ts";
+import type { SignatureDemands } from "../oci/trust-flags.ts";
 import { publishPlan, tellPublication, unpublished } from "./publish/publication.ts";
 import { requireRightToPush, writtenRepositories } from "./publish/written-repositories.ts";
 import type { BuildAnswer, FleetBuildEvent } from "./run/build-events.ts";
@@ -22,7 +24,9 @@ import type { BuildPorts } from "./run/build-missing.ts";
 import { recordDeprecated } from "./run/record-deprecated.ts";
 import { runPlan } from "./run/run-plan.ts";
 
-export interface BuildOptions extends BuildChoice, LocalBaseChoice {
+export interface BuildOptions extends BuildChoice, LocalBaseChoice, SignatureDemands {
+  /** With `push`: take images of equal inputs over from the signed index of this version. */
+  readonly takeOver?: string;
   /** Without it the images stay in the engine. */
   readonly push?: boolean;
   /** Say what would be built, and stop. */
@@ -52,7 +56,7 @@ export interface BuildFunction {
   (options?: Omit<BuildOptions, "dryRun">, world?: Partial<World<FleetBuildEvent>>): Promise<BuildAnswer>;
 }
 
-export function buildWith(ports: BuildPorts): BuildFunction {
+export function buildWith(ports: BuildPorts & Pick<Judging, "signatureTrustFor">): BuildFunction {
   const face = (
     options: BuildOptions = {},
     given?: Partial<World<FleetBuildEvent>>,
@@ -62,12 +66,12 @@ export function buildWith(ports: BuildPorts): BuildFunction {
 
 async function buildIn(
   options: BuildOptions,
-  world: World<FleetBuildEvent> & BuildPorts,
+  world: World<FleetBuildEvent> & BuildPorts & Pick<Judging, "signatureTrustFor">,
 ): Promise<BuildAnswer | PlanJson> {
-  const { push = false, dryRun = false, strict = false } = options;
+  const { push = false, dryRun = false, strict = false, takeOver } = options;
   const { index = false, replaceIndex: replace = false } = options;
   const { place, bases, engine, access, signer, pace } = partsOf(options);
-  if (!push) refuseWithoutPush({ sign: signer.sign, index, replace });
+  if (!push) refuseWithoutPush({ sign: signer.sign, index, replace, takeOver: takeOver !== undefined });
   if (!dryRun) requirePush(engine, push);
   const signFleet = await world.openSigner(signer, world);
   const { fleet, lockFile, only } = await fleetAt(place, world);
@@ -94,13 +98,19 @@ async function buildIn(
   const ask = () => registryFor(access, world, { writes });
   const isBuilt = ({ action }: PlannedCell) => action === "build";
   if (prepared.plan.cells.some(isBuilt)) await requireRightToPush(writes, ask);
+  const tell = (line: string) => note(world, [line]);
+  const older = async () => {
+    if (takeOver === undefined) return new Map();
+    const trust = await world.signatureTrustFor(options, world);
+    return signedImages(fleet.matrix, takeOver, trust, { connect: ask, tell });
+  };
   const { plan, gone } = mayAsk
-    ? await carryImages(prepared.plan, { lock, index, ask })
+    ? await carryImages(prepared.plan, { lock, index, ask, older: await older() })
     : { plan: prepared.plan, gone: new Map<string, Digest>() };
   note(world, goneNotes(gone));
   // With the version's index, now or when `publish` is to write it.
   const findConflicts = async () =>
-    index ? planIndexConflicts(plan, await ask()) : pushConflicts(plan, ask, (line) => note(world, [line]));
+    index ? planIndexConflicts(plan, await ask()) : pushConflicts(plan, ask, tell);
   const conflicts = mayConflict ? await findConflicts() : [];
   if (dryRun) {
     for (const problem of conflicts) world.onEvent({ type: "problem", problem });
@@ -136,7 +146,11 @@ async function buildIn(
   return { ...answer, ...tellPublication(null, signing, world) };
 }
 
-function refuseWithoutPush(given: Readonly<Record<"sign" | "index" | "replace", boolean | undefined>>): void {
+function refuseWithoutPush(
+  given: Readonly<Record<"sign" | "index" | "replace" | "takeOver", boolean | undefined>>,
+): void {
+  if (given.takeOver)
+    throw usageError("--take-over needs --push: it names images in the registry", "add --push");
   if (given.sign) throw usageError("--sign needs --push: it signs images in the registry", "add --push");
   if (given.index) throw usageError("--index needs --push: it names images in the registry", "add --push");
   if (given.replace) throw usageError("--replace-index needs --push", "add --push");

@@ -140,13 +140,15 @@ async function askRegistries(
   registry: FullRegistryClient,
   onProblem: (problem: Problem) => void,
 ): Promise<Plan> {
-  const [view, survey, { planIndexConflicts, withoutTaken }] = await Promise.all([
+  const [view, survey, { carryImages }, { planIndexConflicts, withoutTaken }] = await Promise.all([
     import("./plan/registry-view.ts"),
     import("./publish/survey.ts"),
+    import("./publish/carried-images.ts"),
     import("./publish/index-conflicts.ts"),
   ]);
-  const found = await survey.surveyRegistries(local, { registry, findBaseDigest });
-  const planned = view.withRegistryView(local, found);
+  const { plan: carried } = await carryImages(local, { lock, index: false, ask: async () => registry });
+  const found = await survey.surveyRegistries(carried, { registry, findBaseDigest });
+  const planned = view.withRegistryView(carried, found);
   for (const problem of await withoutTaken(planIndexConflicts(planned, registry, lock))) onProblem(problem);
   return planned;
 }

@@ -166,6 +166,7 @@ describe("A fleet that BuildKit attests", needs(whyNoBuilder), () => {
       const told = await project.run("verify", "--provenance", "--lock", "lie.json");
       expect(told.status, claim).toBe(6);
       expect(told.stdout).toContain("PROVENANCE_MISMATCH");
+      expect(told.stdout).toMatch(/\n {2}fix: look for the change in git log/);
       for (const value of values) expect(told.stdout, claim).toContain(value);
     }
   });

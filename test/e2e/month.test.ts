@@ -169,7 +169,8 @@ describe("A month of a team", needs(stack.available ? whyNoVersion("git") : stac
     expect(await indexed("1.1.0")).toEqual(before);
     matrix("1.1.2", [plain, better, best], ["3.11", "3.12", "3.13"]);
     const one = `${plain}_3.11`;
-    await build("--no-cache=2026-W47-fix", "--only", one);
+    const ran = await here("build", "--push", "--no-cache=2026-W47-fix", "--only", one);
+    expect(ran.status, ran.stderr).toBe(0);
     matrix("1.1.2", [plain, better, best], ["3.11", "3.12", "3.13", "3.14"]);
     expect(await build()).toHaveLength(3);
     const words = Object.entries(project.lock().images).map(([cell, { inputs }]) => [cell, inputs?.rebuild]);

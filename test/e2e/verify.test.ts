@@ -92,7 +92,7 @@ describe("After the build", needs(stack.available ? null : stack.reason), () => 
     expect(open.status).toBe(1);
     expect(JSON.parse(open.stdout).cells[0]).toMatchObject({
       action: "build",
-      reason: "its inputs changed: context",
+      reason: "its inputs changed: context (content)",
     });
     const explained = await project.run("plan", "--explain", low);
     expect(explained.stdout).toMatch(/^changed {2}context\s+sha256:\w+ → sha256:\w+$/m);

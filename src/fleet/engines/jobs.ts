@@ -15,7 +15,7 @@ import { parseDockerfile } from "../dockerfile/instructions.ts";
 import type { RenderedFile } from "../dockerfile/render-cell.ts";
 import { runBaseOf } from "../dockerfile/stages.ts";
 import type { Matrix } from "../matrix/matrix.ts";
-import type { PlannedBase, PlannedCell } from "../plan/planned-cell.ts";
+import type { PlannedBase, PlannedCell, TakenImage } from "../plan/planned-cell.ts";
 import type { BuildRequest } from "./engine.ts";
 
 export interface BuildJob {
@@ -24,8 +24,7 @@ export interface BuildJob {
   /** The reference to push to, with tag; null to leave it in the engine. */
   readonly reference: ImageReference | null;
   readonly inputDigest: Digest;
-  /** The image of equal inputs that an index names. */
-  readonly takesOver?: Digest;
+  readonly takesOver?: TakenImage;
 }
 
 export interface ContextFolder {

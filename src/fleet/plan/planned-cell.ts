@@ -41,8 +41,7 @@ export interface PlannedCell {
   readonly bases: readonly PlannedBase[];
   /** The other inputs, as the lock records them; null for impossible and excluded cells. */
   readonly inputs: LockedInputs | null;
-  /** The image of equal inputs that an index names: it is taken over by its digest. */
-  readonly takesOver?: Digest;
+  readonly takesOver?: TakenImage;
   /** The lock's entry of this cell. */
   readonly locked: LockedImage | null;
   /** Each input beside the lock's; empty if the cell is not in the lock, or nothing changed. */
@@ -51,6 +50,13 @@ export interface PlannedCell {
   readonly published: Digest | null;
   /** Bases whose reference means another image now. Empty if registries were not asked. */
   readonly moved: readonly MovedBase[];
+}
+
+/** The image of equal inputs that an index names: it is taken over by its digest. */
+export interface TakenImage {
+  readonly digest: Digest;
+  /** A trusted signer has signed the index. */
+  readonly isVouched: boolean;
 }
 
 export interface MovedBase {

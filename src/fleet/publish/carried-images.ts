@@ -4,17 +4,21 @@
  */
 
 import pLimit from "p-limit";
-import { ImgmatchError } from "../../errors.ts";
+import { ImgmatchError, usageError } from "../../errors.ts";
 import type { IndexedImage } from "../../lock/fleet-index.ts";
 import { count, firstOf } from "../../io/table.ts";
 import { placeOf } from "../../lock/image-repository.ts";
 import type { Lock } from "../../lock/lock.ts";
+import { type FetchOptions, fetchFleet } from "../../lock/store/fetch-lock.ts";
+import { requirePlace } from "../../lock/store/index-place.ts";
+import type { FindTrust } from "../../lock/store/index-trust.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { parseImageReference, withDigest, withTag } from "../../oci/reference.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
 import { RegistryError } from "../../oci/registry/registry-error.ts";
 import { repositoryOfCell } from "../cells/cell-settings.ts";
 import { compileTag, versionTag } from "../cells/tag.ts";
+import type { Matrix } from "../matrix/matrix.ts";
 import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
 import { readCurrentIndex } from "./index-conflicts.ts";
 
@@ -31,6 +35,8 @@ export interface CarryOptions {
   /** The version's index is to be written. */
   readonly index: boolean;
   readonly ask: () => Promise<RegistryClient>;
+  /** The images of an older version, whose signed index was judged. */
+  readonly older?: Carried;
 }
 
 export interface CarriedPlan {
@@ -41,16 +47,46 @@ export interface CarriedPlan {
 
 /**
  * The plan by what the registry has. An image of the lock that a version takes over and that is gone is built. A cell to build takes over the
- * image of equal inputs that the version's index names. Throws `REGISTRY_…`.
+ * image of equal inputs that the version's index names, else the one that `older` has. Throws `REGISTRY_…`.
  */
-export async function carryImages(plan: Plan, { lock, index, ask }: CarryOptions): Promise<CarriedPlan> {
+export async function carryImages(
+  plan: Plan,
+  { lock, index, ask, older = new Map() }: CarryOptions,
+): Promise<CarriedPlan> {
   const isOther = lock !== null && lock.version !== plan.matrix.version;
   if (!index && !isOther && !plan.cells.some(({ action }) => action === "build"))
     return { plan, gone: new Map() };
   const registry = await ask();
   const named = await namedImages(plan, registry, index);
   const gone = index || isOther ? await goneImages(plan, registry, named) : new Map<string, Digest>();
-  return { plan: await withTakenOver(withoutGone(plan, gone), named, registry), gone };
+  const known = await withTakenOver(withoutGone(plan, gone), named, registry);
+  // What the version names already is not taken from an older one.
+  return { plan: await withTakenOver(known, older, registry, true), gone };
+}
+
+/**
+ * The images of an older version. Its index must be signed by a trusted signer and written for its place: without a lock nothing else tells
+ * whose the images are. Throws `USAGE` without a demand, `INDEX_NOT_FOUND`, `INDEX_FOREIGN`, `SIGNATURE_…`, `REGISTRY_…`.
+ */
+export async function signedImages(
+  { repository }: Pick<Matrix, "repository">,
+  version: string,
+  trust: FindTrust | null,
+  fetching: Pick<FetchOptions, "connect" | "tell">,
+): Promise<Carried> {
+  const reference = withTag(parseImageReference(repository), versionTag({ version }));
+  if (!(await trust?.(reference))?.asksSignature)
+    throw usageError(
+      `--take-over ${version} believes a signed index alone, and nobody says who signs`,
+      "name the signer with --key, --identity or a policy (--trust)",
+    );
+  const { lock, ...place } = await fetchFleet(reference, { ...fetching, trust });
+  requirePlace(reference, place);
+  return new Map(
+    Object.entries(lock.images).flatMap(([cell, { digest, inputDigest, tag }]) =>
+      digest === null ? [] : [[cell, { digest, inputDigest, tag }] as const],
+    ),
+  );
 }
 
 /** The images of the version's index; none where there is no such index, or, unless it is to be written, where nobody can tell. */
@@ -106,16 +142,22 @@ export function withoutGone(plan: Plan, gone: ReadonlyMap<string, Digest>): Plan
 }
 
 /** The plan in which a cell to build takes over the image of equal inputs, if the registry has it. The image keeps its tag. */
-export async function withTakenOver(plan: Plan, images: Carried, registry: Manifests): Promise<Plan> {
+async function withTakenOver(
+  plan: Plan,
+  images: Carried,
+  registry: Manifests,
+  isVouched = false,
+): Promise<Plan> {
   const { matrix } = plan;
   const cells = await pLimit(atOnce).map(plan.cells, async (planned): Promise<PlannedCell> => {
     const { cell, action, inputDigest } = planned;
     const image = images.get(cell.id);
-    if (action !== "build" || inputDigest === null || image?.inputDigest !== inputDigest) return planned;
+    if (action !== "build" || inputDigest === null || planned.takesOver !== undefined) return planned;
+    if (image?.inputDigest !== inputDigest) return planned;
     const { digest, tag } = image;
     const place = parseImageReference(repositoryOfCell(matrix, cell));
     const manifest = await registry.findManifest(withDigest(place, digest));
-    return manifest === null ? planned : { ...planned, tag, takesOver: digest };
+    return manifest === null ? planned : { ...planned, tag, takesOver: { digest, isVouched } };
   });
   return { ...plan, cells };
 }

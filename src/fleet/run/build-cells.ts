@@ -219,9 +219,10 @@ async function makeImage(
   const name = { registry, settleMs, reference, platform: request.platform, inputDigest };
   const known = await (takesOver === undefined
     ? findPublished({ ...name, signal: drain })
-    : findExisting({ ...name, reference: withDigest(reference, takesOver) }));
+    : findExisting({ ...name, reference: withDigest(reference, takesOver.digest) }));
   if (known !== null) {
-    await signing?.requireSigned(reference, known.digest);
+    // Of an index that a trusted signer has signed, this run signs the images anew.
+    if (!takesOver?.isVouched) await signing?.requireSigned(reference, known.digest);
     const whose = takesOver === undefined ? "the registry already has an image" : "the index names it as one";
     onLog(`adopted ${known.digest}: ${whose} of the same inputs`);
     const examined = await examineImage(withDigest(reference, known.digest), drain);

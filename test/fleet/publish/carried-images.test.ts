@@ -2,15 +2,23 @@
 
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
+import { ImgmatchError } from "../../../src/errors.ts";
 import { withImages } from "../../../src/fleet/engines/built-cell.ts";
 import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
 import { planFleet } from "../../../src/fleet/open/plan-fleet.ts";
-import { carryImages, goneNotes, withoutGone } from "../../../src/fleet/publish/carried-images.ts";
+import {
+  type Carried,
+  carryImages,
+  goneNotes,
+  signedImages,
+  withoutGone,
+} from "../../../src/fleet/publish/carried-images.ts";
 import { publishPlanIndex } from "../../../src/fleet/publish/publish-plan-index.ts";
 import { buildPlan, type BuildPlanOptions } from "../../../src/fleet/run/build-plan.ts";
 import { formatLock } from "../../../src/lock/format-lock.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
 import { parseLock } from "../../../src/lock/parse-lock.ts";
+import type { FindTrust } from "../../../src/lock/store/index-trust.ts";
 import { readLock } from "../../../src/lock/store/lock-file.ts";
 import { parseFleetIndex, readFleetIndex } from "../../../src/lock/store/read-fleet-index.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
@@ -50,10 +58,13 @@ ${more}axes:
     return { fleet, plan };
   };
   /** As `build --push --index`. */
-  const build = async () => {
+  const build = async (older?: Carried) => {
     const { fleet, plan: first } = await planned();
     [asked, builds] = [[], []];
-    const { plan, gone } = await carryImages(first, { lock, index: true, ask: async () => registry });
+    const { plan, gone } = await carryImages(first, {
+      ...{ lock, index: true, ask: async () => registry },
+      ...(older && { older }),
+    });
     const heads = asked.filter((each) => each === "find").length;
     const inputs = new Map<string, string>();
     const engine: BuildPlanOptions["engine"] = {
@@ -176,6 +187,41 @@ ${more}axes:
     expect([published.how, await rows("2")]).toEqual(["unchanged", whole]);
   });
 
+  it("without a lock has the images of an older version, if a trusted signer has signed its index", async () => {
+    writeMatrix("1", 3);
+    await build();
+    const whole = await rows("1");
+    writeMatrix("2", 3);
+    writeIn(root, "Dockerfile.hbs", template("f1"));
+    lock = null;
+    writeIn(root, "images/imgmatch.lock.json", formatLock({ ...(await readLock(lockFile())), images: {} }));
+    const { fleet } = await planned();
+    const fetching = { connect: async () => registry, tell: () => {} };
+    await expect(signedImages(fleet.matrix, "1", null, fetching)).rejects.toMatchObject({ code: "USAGE" });
+    const judged: string[] = [];
+    const trust =
+      (refuse: boolean): FindTrust =>
+      async () => ({
+        asksSignature: true,
+        collect: async () => [],
+        vouch: async () => null,
+        judge: async ({ version }) => {
+          judged.push(version);
+          if (refuse) throw new ImgmatchError({ code: "SIGNATURE_MISSING", message: "nobody's" });
+          return null;
+        },
+      });
+    const unsigned = signedImages(fleet.matrix, "1", trust(true), fetching);
+    await expect(unsigned).rejects.toMatchObject({ code: "SIGNATURE_MISSING" });
+    const older = await signedImages(fleet.matrix, "1", trust(false), fetching);
+    expect([judged, older.size]).toEqual([["1", "1"], 3]);
+    const { results } = await build(older);
+    expect(builds).toEqual(["x86-64-v2_f1"]);
+    expect(results).toHaveLength(3);
+    const now = await rows("2");
+    for (const [cell, row] of whole) expect(now.get(cell) === row, cell).toBe(!cell.endsWith("_f1"));
+  });
+
   it("asks nobody where it is not new and nothing is to be built", async () => {
     writeMatrix("1", 2);
     await build();
@@ -192,7 +238,10 @@ ${more}axes:
     writeMatrix("1", 2);
     await build();
     writeMatrix("2", 2);
-    const { plan } = await planned();
+    const { fleet, plan } = await planned();
+    const [kept] = fleet.cells;
+    // A rendered Dockerfile that does not name the version is the same under each.
+    expect(kept && fleet.dockerfileOf(kept.cell).text).toMatch(/ARG IMGMATCH_VERSION=\n/);
     expect(plan.cells.map(({ action, reason }) => reason ?? action)).toEqual([
       "keep",
       "its inputs changed: dockerfile, which names the version",
