@@ -166,7 +166,6 @@ export type { SignedLock } from "./fleet/publish/verify-signed.ts";
 export type { RenderAnswer, RenderCheck, RenderOptions } from "./fleet/render.ts";
 export type { BuildAnswer, FleetBuildEvent, SummaryEvent } from "./fleet/run/build-events.ts";
 export type { VerifyAnswer, VerifyFunction, VerifyOptions } from "./fleet/verify.ts";
-export type { LookEvent } from "./fleet/publish/verify-lock.ts";
 export type { HardwareOptions } from "./node/tables/hardware.ts";
 export type { ToldOfHost } from "./host/complete-hosts.ts";
 export type { CudaResult } from "./host/nvidia/cuda-koffi.ts";
