@@ -82,7 +82,7 @@ export function containerWithoutDevices(driver: string | null): HostProblem {
 export function noneGiven(cards: number): HostProblem {
   return {
     ...containerWithoutDevices(null),
-    message: `${cards === 0 ? "no GPU is" : `${count(cards, "GPU")} in the machine, none`} given to this container`,
+    message: `${cards === 0 ? "no GPU" : `${count(cards, "GPU")} in the machine, none`} given to this container`,
   };
 }
 

@@ -118,7 +118,7 @@ function nocards(kept,  i, k, s, given) {
     s = s (k++ ? ", " : "") cardnode[i]
   }
   if (k) { N = kept; forbidden(s) }
-  else if (inside) tell("CONTAINER_WITHOUT_DEVICES", !given ? "no GPU is given to this container" : given " GPU" (given == 1 ? "" : "s") " in the machine, none given to this container")
+  else if (inside) tell("CONTAINER_WITHOUT_DEVICES", (given ? given " GPU" (given > 1 ? "s" : "") " in the machine, none" : "no GPU") " given to this container")
 }
 function sort(a, k,  i, j, t) {
   for (i = 2; i <= k; i++) { t = a[i]; for (j = i - 1; j > 0 && a[j] > t; j--) a[j + 1] = a[j]; a[j + 1] = t }
