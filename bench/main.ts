@@ -9,6 +9,7 @@ import { probeHost } from "../src/host/probe-host.ts";
 import { coverManyHosts } from "./cover.ts";
 import { builds } from "./engine.ts";
 import { openedImages } from "./inspect.ts";
+import { resolveOnGpuHost } from "./gpu-host.ts";
 import { largeCases, largeMatrix } from "./large-matrix.ts";
 import { benchLock } from "./lock.ts";
 import { cli, measure } from "./measure.ts";
@@ -26,6 +27,7 @@ const folder = mkdtempSync(join(tmpdir(), "imgmatch-bench-"));
 try {
   process.stdout.write(`Node ${process.version} on ${cpus().length} × ${cpus()[0]?.model.trim()}\n\n`);
   startOfResolve();
+  resolveOnGpuHost(join(folder, "gpu"));
   await probe();
   await readersOfText();
   await manyHosts(25);

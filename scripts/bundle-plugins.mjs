@@ -208,9 +208,11 @@ export const asFunction = {
       if (chunk.type !== "chunk" || !chunk.isEntry) continue;
       const body = chunk.code
         .replace(/^#!.*\n/, "")
-        .replace(/\bimport\(([`"']node:[\w/]+[`"'])\)/g, "Promise.resolve(require($1))");
+        .replace(/\bimport\(([`"']node:[\w/]+[`"'])\)/g, "Promise.resolve(require($1))")
+        // NVML is what a node with a GPU waits for. A machine may lack the package.
+        .replace(/\bimport\([`"']koffi[`"']\)/g, 'Promise.resolve().then(() => require("koffi"))');
       if (/\bimport\(/.test(body))
-        throw new Error(`${chunk.fileName} imports a module that is not part of Node`);
+        throw new Error(`${chunk.fileName} imports a module that is neither part of Node nor koffi`);
       chunk.code = `(function (exports, require, module, __filename, __dirname) {${body}\n})`;
     }
   },

@@ -21,9 +21,8 @@ export interface GpuProduct {
  * The table is read at the first call.
  */
 export async function findGpuByPci(pci: string): Promise<GpuProduct | null> {
-  const { pciRows } = await import("./gpu-pci-table.ts");
-  const id = pci.toLowerCase();
-  const row = pciRows.find((each) => each.id === id);
+  const { findPciRow } = await import("./gpu-pci-table.ts");
+  const row = findPciRow(pci.toLowerCase());
   if (row === undefined || row.unverified === true) return null;
   const names = row.names.length > 0 ? row.names : row.label === undefined ? [] : [row.label];
   return {
@@ -67,7 +66,7 @@ async function loadNames(): Promise<ReadonlyMap<string, readonly GpuProduct[]>> 
     import("./gpu-name-table.ts"),
   ]);
   const all = [
-    ...pciRows
+    ...pciRows()
       .filter((row) => row.unverified !== true)
       .flatMap((row) =>
         row.names.map((name) => ({ name, compute: row.compute, chip: row.chip, source: row.source })),

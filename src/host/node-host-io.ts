@@ -14,6 +14,8 @@ import {
 import { attempt } from "../io/attempt.ts";
 import { isErrno } from "../io/files.ts";
 import { type Denied, denied, type HostIo } from "./host-io.ts";
+// Not when it is needed: compiled code is kept for the program's first file alone.
+import { readNvmlWithKoffi } from "./nvidia/nvml-koffi.ts";
 
 /** Reads this machine through `node:fs`, `node:child_process` and, where it is installed and needed, `koffi`. */
 export function nodeHostIo(env: NodeJS.ProcessEnv = process.env): HostIo {
@@ -32,7 +34,7 @@ export function nodeHostIo(env: NodeJS.ProcessEnv = process.env): HostIo {
       const { runProgram } = await import("../io/run-program.ts");
       return runProgram(command, args, { ...limits, env }).catch(() => null);
     },
-    readNvml: async (libraries) => (await import("./nvidia/nvml-koffi.ts")).readNvmlWithKoffi(libraries),
+    readNvml: readNvmlWithKoffi,
     readInventory: async () => (await import("./inventory.ts")).readInventory().catch(() => null),
   };
 }

@@ -25,7 +25,7 @@ describe("by PCI id", () => {
   });
 
   test("nothing is answered from a row that is not confirmed", async () => {
-    const unverified = pciRows.filter((row) => row.unverified === true);
+    const unverified = pciRows().filter((row) => row.unverified === true);
     expect(unverified.length).toBeGreaterThan(0);
     for (const row of unverified) expect(await findGpuByPci(row.id)).toBeNull();
   });
@@ -77,7 +77,7 @@ describe("by name", () => {
   });
 
   test("every name of a confirmed device gives its compute capability, or none", async () => {
-    for (const row of pciRows.filter((each) => each.unverified !== true)) {
+    for (const row of pciRows().filter((each) => each.unverified !== true)) {
       for (const name of row.names) {
         const found = await findGpuByName(name);
         if (found !== null) expect(found.compute, name).toBe(row.compute);
@@ -109,7 +109,9 @@ describe("class of a name", () => {
   });
 
   test("every driver name with the word GeForce is a GeForce, but for GRID boards", () => {
-    const names = pciRows.flatMap((row) => row.names).filter((name) => name.includes("GeForce"));
+    const names = pciRows()
+      .flatMap((row) => row.names)
+      .filter((name) => name.includes("GeForce"));
     expect(names.length).toBeGreaterThan(300);
     expect(names.filter((name) => classifyGpu(name) !== "geforce")).toEqual(["GRID K2 GeForce USM"]);
   });

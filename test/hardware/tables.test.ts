@@ -47,7 +47,7 @@ const tables: Readonly<Record<string, readonly (Row & { readonly key: string })[
   amdGenerics: amdGenerics.map((row) => ({ ...row, key: row.name })),
   amdProducts: amdProducts.map((row) => ({ ...row, key: row.id })),
   rocmTargets: rocmTargets.map((row) => ({ ...row, key: row.name })),
-  pci: pciRows.map((row) => ({ ...row, key: row.id })),
+  pci: pciRows().map((row) => ({ ...row, key: row.id })),
   virtual: virtualRows.map((row) => ({ ...row, key: row.board })),
   names: nameRows.map((row) => ({ ...row, key: row.name })),
   ...Object.fromEntries(
@@ -99,7 +99,7 @@ describe("values", () => {
   test("compute capabilities of products are architectures", () => {
     const known = new Set(architectureRows.map((row) => row.compute));
     const unknown = [
-      ...pciRows.map((row) => row.compute),
+      ...pciRows().map((row) => row.compute),
       ...virtualRows.map((row) => row.compute),
       ...nameRows.flatMap((row) => row.compute),
     ].filter((compute) => !known.has(compute));
@@ -111,7 +111,7 @@ describe("values", () => {
       architectureRows.flatMap((row) => row.chips.map((chip) => [chip, row.compute] as const)),
     );
     // GB10B is 10.1 to CUDA 12.8 and 11.0 since 13.0; the letter B of Pascal and Ampere chips marks a respin.
-    const wrong = pciRows.filter((row) => {
+    const wrong = pciRows().filter((row) => {
       const compute = byChip.get(row.chip) ?? byChip.get(row.chip.replace(/B$/, ""));
       return compute !== row.compute;
     });
@@ -145,7 +145,7 @@ describe("values", () => {
   });
 
   test("PCI ids have the form of host facts", () => {
-    expect(pciRows.filter((row) => !/^10de:[0-9a-f]{4}$/.test(row.id))).toEqual([]);
+    expect(pciRows().filter((row) => !/^10de:[0-9a-f]{4}$/.test(row.id))).toEqual([]);
     expect(amdProducts.filter((row) => !/^1002:[0-9a-f]{4}$/.test(row.id))).toEqual([]);
   });
 

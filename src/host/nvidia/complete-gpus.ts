@@ -1,6 +1,7 @@
 /** Fills the unknown facts of GPUs from the tables, by PCI id or name. */
 
 import { classifyGpu } from "../../hardware/gpu-class.ts";
+import { findGpuByName, findGpuByPci } from "../../hardware/gpu-products.ts";
 import { compareText } from "../../io/collections.ts";
 import type { GpuClass, GpuFacts, HostFacts, HostProblem } from "../../facts/facts.ts";
 import { fieldUnknown, gpuLabel } from "../../facts/host-problems.ts";
@@ -80,7 +81,6 @@ export async function gpuOfProduct(pci: string | null, name: string | null): Pro
 /** The PCI id is exact; a name is the next best. A virtual GPU may bear the name of another card, so the id goes first. */
 async function findProduct(pci: string | null, name: string | null) {
   if (pci === null && name === null) return null;
-  const { findGpuByPci, findGpuByName } = await import("../../hardware/gpu-products.ts");
   const byPci = pci === null ? null : await findGpuByPci(pci);
   if (byPci !== null) return { product: byPci, source: "PCI id" };
   const byName = name === null ? null : await findGpuByName(name);

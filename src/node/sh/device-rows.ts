@@ -14,7 +14,7 @@ import type { FleetNeeds } from "./image-rows.ts";
 export async function pciRowsOf({ classes, brands }: FleetNeeds): Promise<readonly string[]> {
   const { pciRows } = await import("../../hardware/gpu-pci-table.ts");
   const groups = new Map<string, Map<string, number[]>>();
-  for (const { id } of pciRows) {
+  for (const { id } of pciRows()) {
     const product = await findGpuByPci(id);
     if (product === null) continue;
     const key = [
