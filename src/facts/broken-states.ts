@@ -182,6 +182,7 @@ export const brokenStates: readonly BrokenState[] = [
   {
     // The driver's own words for the two stages: Unlicensed (Unrestricted), Unlicensed (Restricted).
     code: "HOST_GPU_UNLICENSED",
+    afterStart: true,
     when: [{ of: "gpu", fact: "licensed", is: [false] }],
     message:
       "the vGPU {gpus} has no licence: it works for a while, and then the driver restricts it (nvidia-smi -q, License Status)",
@@ -196,6 +197,7 @@ export const brokenStates: readonly BrokenState[] = [
   {
     // NVIDIA/nvidia-container-toolkit#520: the library is libnvdxgdmal.so.1.
     code: "HOST_CONTAINERS_OUTDATED",
+    afterStart: true,
     when: [{ of: "containers", fact: "outdated", is: ["toolkit"] }],
     message:
       "{source} is older than 1.14.4 and does not know a library of the Windows driver{driver} here: CUDA fails with 500, named symbol not found, in containers",
@@ -209,6 +211,7 @@ export const brokenStates: readonly BrokenState[] = [
   },
   {
     code: "HOST_CONTAINERS_OUTDATED",
+    afterStart: true,
     when: [{ of: "containers", fact: "outdated", is: ["specification"] }],
     message:
       "{source} names another driver's libraries, the driver{driver} is loaded: containers do not start, or find no libcuda",
