@@ -1,19 +1,18 @@
 /** Retires versions: lists the images that nobody names any more, and removes those that nobody has named for days. */
 
 import { inWorld, type Watching, type World } from "../io/world.ts";
-import { usageError } from "../errors.ts";
 import { fieldsOf } from "../io/json.ts";
 import { canonical } from "../io/canonical-json.ts";
 import { lockPath } from "../lock/lock.ts";
 import { readLock } from "../lock/store/lock-file.ts";
 import { type Digest, isDigest } from "../oci/digest.ts";
-import { type ImageReference, parseImageReference } from "../oci/reference.ts";
+import { type ImageReference, parseImageReference, withDigest } from "../oci/reference.ts";
 import { attach } from "../oci/registry/attach.ts";
 import type { FullRegistryClient } from "../oci/registry/create-client.ts";
 import { registryFor, registryToWrite } from "../oci/registry/registry-access.ts";
 import type { RegistryAccess } from "../oci/registry/registry-flags.ts";
 import { locksOfRefs } from "./prune/locks-of-refs.ts";
-import { type NamedContent, readNamedContent, recordsOf } from "./prune/named-content.ts";
+import { type NamedContent, readNamedContent, recordsOf, unreadable } from "./prune/named-content.ts";
 import { removeContent } from "./prune/remove-content.ts";
 import { findRetired, type Retired, type RetiredContent } from "./prune/retired-images.ts";
 
@@ -162,7 +161,7 @@ async function unnamedSince(
   const since = new Map<Digest, number>();
   for (const { digest: about } of indexes) {
     const marks = (await recordsOf(registry, home, about, markType))
-      .map(({ record }) => readMark(record))
+      .map(({ record }) => readMark(record, withDigest(home, about)))
       .sort((one, other) => other.at - one.at);
     for (const digest of digests) {
       for (const { at, unnamed: then } of marks) {
@@ -181,13 +180,13 @@ async function unnamedSince(
   return since;
 }
 
-function readMark(record: unknown): { readonly at: number; readonly unnamed: ReadonlySet<Digest> } {
+function readMark(
+  record: unknown,
+  index: ImageReference,
+): { readonly at: number; readonly unnamed: ReadonlySet<Digest> } {
   const { at, unnamed } = fieldsOf(record);
   const time = typeof at === "string" ? Date.parse(at) : Number.NaN;
   if (Number.isNaN(time) || !Array.isArray(unnamed))
-    throw usageError(
-      "a mark of an earlier look is not understood",
-      "update imgmatch: a newer one may have written it",
-    );
+    throw unreadable(index, "a mark of an earlier look is not understood");
   return { at: time, unnamed: new Set(unnamed.filter(isDigest)) };
 }

@@ -128,6 +128,29 @@ describe("Retention", needs(stack.available ? null : stack.reason), () => {
     vi.useFakeTimers({ toFake: ["Date"], now: now + days * dayMs });
   }
 
+  it("takes a day of deprecation into lock and index without a build, and nodes hear of it", async () => {
+    const built = project.lock();
+    const matrix = project.read("matrix.yaml");
+    project.write("matrix.yaml", matrix.replace("[new]", "[{ value: new, deprecated: 2020-01-31 }]"));
+    const planned = await project.run("plan", "--remote", "--check");
+    expect(planned, planned.stdout).toMatchObject({ status: 0 });
+    expect(planned.stderr).toContain("deprecated from 2020-01-31 on: 1 cell");
+    const again = await project.run("build", "--push", "--index", "--sign", "--sign-key", "sign.key");
+    expect(again.stderr, again.stderr).toContain("nothing to build");
+    const [[cell = "", image]] = Object.entries(project.lock().images) as [[string, object]];
+    expect(image).toEqual({ ...built.images[cell], deprecated: "2020-01-31" });
+    const resolve = (...flags: string[]) =>
+      project.run("resolve", `${project.repository}:2.0.0`, "--cpu", ...flags);
+    expect(await resolve()).toMatchObject({
+      status: 0,
+      stderr: expect.stringContaining(`deprecated: ${cell}, from 2020-01-31 on`),
+    });
+    expect(await resolve("--no-deprecated")).toMatchObject({
+      status: 3,
+      stderr: expect.stringContaining("DEPRECATED: is deprecated since 2020-01-31"),
+    });
+  });
+
   const stay = {
     fleet: ["stays", "named by the tag other-1.0"],
     hand: ["stays", "named by the tag multi-arch"],

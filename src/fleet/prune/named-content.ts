@@ -3,12 +3,12 @@
 import pLimit from "p-limit";
 import { ImgmatchError } from "../../errors.ts";
 import { remember } from "../../io/collections.ts";
-import { fieldsOf, parseJson, text } from "../../io/json.ts";
+import { fieldsOf, parseJson } from "../../io/json.ts";
 import type { FleetIndex } from "../../lock/fleet-index.ts";
 import { formatOf, parseFleetIndex, readFleetIndex } from "../../lock/store/read-fleet-index.ts";
 import type { Manifest, ManifestDescriptor } from "../../oci/descriptor.ts";
 import { type Digest, isDigest } from "../../oci/digest.ts";
-import { isIndexType } from "../../oci/media-types.ts";
+import { isIndexType, manifestTypes } from "../../oci/media-types.ts";
 import { formatImageReference, type ImageReference, withDigest, withTag } from "../../oci/reference.ts";
 import type { EvidenceReader, RegistryClient } from "../../oci/registry/client.ts";
 import { findReferrers } from "../../oci/registry/find-referrers.ts";
@@ -105,8 +105,9 @@ export async function readNamedContent(registry: PruneRegistry, home: ImageRefer
         const { digest: child, mediaType } = fieldsOf(entry);
         if (!isDigest(child))
           throw unreadable(withDigest(home, each), "it names a manifest without a digest");
-        if (isIndexType(text(mediaType) ?? "")) await follow(child);
-        else found.add(child);
+        // What an index by hand does not tell of its parts is read.
+        if (!Object.values<unknown>(manifestTypes).includes(mediaType)) await follow(child);
+        found.add(child);
       }
     };
     await follow(digest);
@@ -185,7 +186,7 @@ export async function recordsOf(
   return (await Promise.all(records)).flat();
 }
 
-function unreadable(reference: ImageReference, what: string): ImgmatchError {
+export function unreadable(reference: ImageReference, what: string): ImgmatchError {
   return new ImgmatchError({
     code: "REGISTRY_FAILED",
     message: `${formatImageReference(reference)} cannot be read: ${what}`,

@@ -14,7 +14,13 @@ import { findImageConfig } from "../../oci/registry/platform-image.ts";
 import { versionTag } from "../cells/tag.ts";
 import { channelRecordType } from "../publish/move-channel.ts";
 import type { LockOfRef } from "./locks-of-refs.ts";
-import { type NamedContent, type PruneRegistry, recordsOf, subjectOfTag } from "./named-content.ts";
+import {
+  type NamedContent,
+  type PruneRegistry,
+  recordsOf,
+  subjectOfTag,
+  unreadable,
+} from "./named-content.ts";
 
 /** An image of a retired version. */
 export interface RetiredContent {
@@ -92,7 +98,7 @@ async function retiredIndexes(
   registry: PruneRegistry,
 ): Promise<readonly RetiredIndex[]> {
   const found: RetiredIndex[] = [];
-  for (const version of versions) {
+  for (const version of new Set(versions)) {
     const tag = versionTag({ version });
     const own = indexes.get(tag);
     const place = formatImageReference(withTag(home, tag));
@@ -164,6 +170,12 @@ async function retiredContent(
   const { digest, platform } = first;
   const image = await findImageConfig(registry, withDigest(home, digest), platform);
   if (image === null) return [];
+  for (const { tag } of alike)
+    if (!tags.has(tag) && (await registry.findManifest(withTag(home, tag))) !== null)
+      throw unreadable(
+        withTag(home, tag),
+        "the registry's list of tags does not have it, and may lack others",
+      );
   const inner = [...new Set(alike.flatMap((row) => (row.inner === digest ? [] : [row.inner])))];
   const by = [digest, ...inner].flatMap((each) => namedBy(each) ?? [])[0];
   const isOurs = !("isNot" in image) && image.config.labels[inputsLabel] !== undefined;

@@ -123,10 +123,13 @@ function driverOf({ module, wsl }: Surroundings, reading: NvidiaReading): Source
     : { value: reading.driver, source: reading.source };
 }
 
+/** Where the driver works, a library of another version is a leftover, and not the one that it loads. */
 function libraryOf({ libraries }: Surroundings, reading: NvidiaReading, driver: string | null): Sourced {
-  if (reading.library !== null) return { value: reading.library, source: reading.source };
   const mismatched = reading.problems.some(({ code }) => code === "HOST_DRIVER_LIBRARY_MISMATCH");
-  const found = libraries.find(({ version }) => (version === driver) !== mismatched) ?? libraries[0];
+  const isOwn = (version: string | null) => driver === null || (version === driver) !== mismatched;
+  if (reading.library !== null && isOwn(reading.library))
+    return { value: reading.library, source: reading.source };
+  const found = libraries.find(({ version }) => isOwn(version));
   return found === undefined ? unknown : { value: found.version, source: found.source };
 }
 
