@@ -121,7 +121,7 @@ describe("check of an environment", () => {
     const helper = (code: Uint8Array) => makeLibrary({ sections: [{ name: ".rodata", bytes: code }] });
     const files = (folder: string) =>
       installed("triton", "3.9.0", {
-        [`triton/_C/${module("libtriton")}`]: makeLibrary({}),
+        "triton/_C/libtriton.so": makeLibrary({}),
         "triton/lib/cupti/libcupti.so.12": helper(codeOf(12, 80)),
         [`triton/lib/${folder}/libcheckpoint.so`]: helper(codeOf(13, 80)),
       });

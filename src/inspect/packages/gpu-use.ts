@@ -35,10 +35,10 @@ export function gpuOfPackage(members: readonly Member[], linkedOf: LinkedFiles):
   const all = members.map(({ file }) => file);
   // Profilers' libraries hold helpers, which are not the application's code: CUPTI, and libcheckpoint beside it, in Triton.
   const cupti = all.filter(({ path }) => basename(path).startsWith("libcupti.")).map(folderOf);
+  const isOfProfiler = (file: InspectedFile) => isOfVendor(file) || cupti.includes(folderOf(file));
+  const hasOthers = all.some((file) => file.program !== null && !isOfProfiler(file));
   const isHelper = (file: InspectedFile) =>
-    modules.length > 0 &&
-    file.gpu?.registers === false &&
-    (isOfVendor(file) || cupti.includes(folderOf(file)));
+    hasOthers && isOfProfiler(file) && (file.gpu?.registers === false || file.path.endsWith(".a"));
   const own = all.map((file) => (isHelper(file) ? { ...file, ...noCode } : file));
   const holders = own.filter(hasCode);
   const links = all.filter((file) => neededBy(file).some((name) => runtimes.test(name)));
