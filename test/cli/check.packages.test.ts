@@ -117,6 +117,23 @@ describe("check of an environment", () => {
     expect(await check(loaded, laptop)).toMatchObject({ exit: 3, answer: { fits: null } });
   });
 
+  it("helpers of a profiler in a package decide nothing: Triton", async () => {
+    const helper = (code: Uint8Array) => makeLibrary({ sections: [{ name: ".rodata", bytes: code }] });
+    const files = (folder: string) =>
+      installed("triton", "3.9.0", {
+        "triton/_C/libtriton.so": makeLibrary({}),
+        "triton/lib/cupti/libcupti.so.12": helper(codeOf(12, 80)),
+        [`triton/lib/${folder}/libcheckpoint.so`]: helper(codeOf(13, 80)),
+      });
+    const host = gpuHost([h100], "580.95.05", "13.0");
+    expect(await check(files("cupti"), laptop)).toMatchObject({ exit: 0, answer: { fits: true } });
+    expect(await check(files("cupti"), host)).toMatchObject({
+      exit: 0,
+      answer: { requires: { cuda: null } },
+    });
+    expect(await check(files("other"), laptop)).toMatchObject({ exit: 3, answer: { fits: null } });
+  });
+
   it("of several CUDA majors each package takes its own", async () => {
     const cupy = installed("cupy_cuda12x", "14.2.0", {
       [`cupy/${module("core")}`]: gpuLibrary(codeOf(12, 70, 90), ["libcudart.so.12"]),

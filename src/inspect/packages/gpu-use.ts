@@ -26,15 +26,19 @@ const runtimes =
 
 const hasCode = (file: InspectedFile) => codesIn(file).length > 0;
 const isOfVendor = ({ path }: InspectedFile) => isNvidiaLibrary(path);
+const folderOf = ({ path }: InspectedFile) => posix.dirname(path);
 const neededBy = ({ program }: InspectedFile) => program?.needed ?? [];
 
 export function gpuOfPackage(members: readonly Member[], linkedOf: LinkedFiles): PackageGpu {
   const isInPackage = members.some(({ place }) => place.package !== "");
   const modules = members.filter(({ place }) => place.isModule).map(({ file }) => file);
   const all = members.map(({ file }) => file);
-  // Profilers' libraries hold helpers, which are not the application's code (CUPTI in Triton).
+  // Profilers' libraries hold helpers, which are not the application's code: CUPTI, and libcheckpoint beside it, in Triton.
+  const cupti = all.filter(({ path }) => basename(path).startsWith("libcupti.")).map(folderOf);
+  const isOfProfiler = (file: InspectedFile) => isOfVendor(file) || cupti.includes(folderOf(file));
+  const hasOthers = all.some((file) => file.program !== null && !isOfProfiler(file));
   const isHelper = (file: InspectedFile) =>
-    modules.length > 0 && isOfVendor(file) && file.gpu?.registers === false;
+    hasOthers && isOfProfiler(file) && (file.gpu?.registers === false || file.path.endsWith(".a"));
   const own = all.map((file) => (isHelper(file) ? { ...file, ...noCode } : file));
   const holders = own.filter(hasCode);
   const links = all.filter((file) => neededBy(file).some((name) => runtimes.test(name)));
