@@ -395,6 +395,7 @@ test("words for people are written, and never read", () => {
     "node/mirror/node-api.ts",
     "oci/engine/api.ts",
     "oci/registry/copy-blob.ts",
+    "oci/registry/failure.ts",
   ];
   // Reads the argument parser's words, and prints: a program without all commands adds how to get one that a fix names.
   const printer = "cli/report-error.ts";

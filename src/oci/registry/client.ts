@@ -1,4 +1,4 @@
-/** The requests of imgmatch to an OCI registry. Only 404 means absent; any other failure throws. */
+/** The requests of imgmatch to an OCI registry. Only 404 means absent; any other failure throws, a refused advice as a `refusal`. */
 
 import type { Manifest, ManifestDescriptor } from "../descriptor.ts";
 import type { Digest } from "../digest.ts";

@@ -9,7 +9,7 @@ import { registryLimits } from "../../io/limits.ts";
 import type { Digest } from "../digest.ts";
 import { digestOf } from "../digest-of.ts";
 import type { ImageReference } from "../reference.ts";
-import type { Advising, HttpRequest, HttpResponse, OperationOptions } from "./transport.ts";
+import type { Advising, HttpRequest, HttpResponse, OperationOptions, Send } from "./transport.ts";
 
 type Pieces = AsyncIterable<Uint8Array>;
 
@@ -74,26 +74,12 @@ export function copyOperations({
     return { url: nextUploadUrl(request, response), least: least > 0 && least <= mostChunk ? least : 0 };
   }
 
-  /** Sends a piece of the blob, or all of it, and answers where to go on. */
-  async function patch(
-    to: ImageReference,
-    url: URL,
-    more: Parameters<typeof uploadRequest>[3],
-  ): Promise<URL> {
-    const headers = { "content-type": "application/octet-stream", ...more?.headers };
-    // Never repeated, as it may have arrived: the caller repeats the whole blob.
-    const request = uploadRequest(to, "PATCH", url, { ...more, headers, once: true });
-    const response = await send(request);
-    if (response.status !== 202) throw refused(request, response);
-    return nextUploadUrl(request, response);
-  }
-
   async function sendChunks({ open }: Blob, to: ImageReference, { url, least }: Upload, size: number) {
     let at = url;
     let sent = 0;
     for await (const body of chunksOf(open(), Math.max(size, least))) {
       const range = `${sent}-${sent + body.byteLength - 1}`;
-      at = await patch(to, at, { body, headers: { "content-range": range } });
+      at = await patch(send, to, at, { body, headers: { "content-range": range } });
       sent += body.byteLength;
     }
     return at;
@@ -110,7 +96,7 @@ export function copyOperations({
       const chunk = chunked.get(to.registry);
       url =
         chunk === undefined
-          ? await patch(to, start.url, { stream: { size, open } })
+          ? await patch(send, to, start.url, { stream: { size, open } })
           : await sendChunks(blob, to, start, chunk);
     } catch (error) {
       const chunk = nextChunk(error, chunked.get(to.registry) ?? size);
@@ -147,6 +133,21 @@ export function copyOperations({
       return digest;
     },
   };
+}
+
+/** Sends a piece of the blob, or all of it, and answers where to go on. */
+async function patch(
+  send: Send,
+  to: ImageReference,
+  url: URL,
+  more: Parameters<typeof uploadRequest>[3],
+): Promise<URL> {
+  const headers = { "content-type": "application/octet-stream", ...more?.headers };
+  // Never repeated, as it may have arrived: the caller repeats the whole blob.
+  const request = uploadRequest(to, "PATCH", url, { ...more, headers, once: true });
+  const response = await send(request);
+  if (response.status !== 202) throw refused(request, response);
+  return nextUploadUrl(request, response);
 }
 
 /** The size of chunks to go on with after a failure; null if smaller ones are no cure. */

@@ -96,18 +96,22 @@ function lengthOf({ body, stream }: HttpRequest): Readonly<Record<string, number
 /** So much is handed to the connection at once: what it does not take in time stalls. */
 const writtenBytes = 256 * 1024;
 
-/** Writes a body piece by piece, as fast as the connection takes it, until it is over or answered. */
-async function writeAll(
+/** Writes a stream piece by piece, as fast as the connection takes it, until it is over or answered. */
+async function writeBody(
   outgoing: ClientRequest,
-  pieces: AsyncIterable<Uint8Array>,
+  { body, stream }: HttpRequest,
   answered: Promise<unknown>,
-  onSent: (bytes: number) => void,
+  sent: { bytes: number },
 ): Promise<void> {
+  if (stream === undefined) {
+    outgoing.end(body);
+    return;
+  }
   const over = answered.then(
     () => true,
     () => true,
   );
-  for await (const piece of pieces) {
+  for await (const piece of stream.open()) {
     for (let at = 0; at < piece.byteLength; at += writtenBytes) {
       const part = piece.subarray(at, at + writtenBytes);
       const drained = new Promise<boolean>((resolve) => {
@@ -115,7 +119,7 @@ async function writeAll(
         else outgoing.once("drain", () => resolve(false));
       });
       if (await Promise.race([drained, over])) return;
-      onSent(part.byteLength);
+      sent.bytes += part.byteLength;
     }
   }
   outgoing.end();
@@ -146,7 +150,7 @@ export function createTransport({ timeoutMs, signal, ...connections }: Transport
       agent: agentFor(request.url),
     });
     let received = 0;
-    let sent = request.body?.byteLength ?? 0;
+    const sent = { bytes: request.body?.byteLength ?? 0 };
 
     /** Runs a step within the time that its bytes allow. A failure closes the connection. */
     const watched = <Result>(step: () => Promise<Result>): Promise<Result> =>
@@ -165,7 +169,7 @@ export function createTransport({ timeoutMs, signal, ...connections }: Transport
         const interrupt = (): void => fail(new TransportError("interrupted"));
         const watch = (): void => {
           // Sent bytes get as much time as received ones.
-          const flowed = received - before + sent;
+          const flowed = received - before + sent.bytes;
           const leftMs = timeoutMs + (flowed / leastBytesPerSecond) * 1000 - (performance.now() - started);
           if (leftMs > 0) timer = setTimeout(watch, leftMs);
           else
@@ -210,11 +214,7 @@ export function createTransport({ timeoutMs, signal, ...connections }: Transport
     };
 
     return watched(async () => {
-      if (request.stream === undefined) outgoing.end(request.body);
-      else
-        await writeAll(outgoing, request.stream.open(), answered, (bytes) => {
-          sent += bytes;
-        });
+      await writeBody(outgoing, request, answered, sent);
       const incoming = await answered;
       // An error between two pieces has no other listener.
       incoming.on("error", () => {});

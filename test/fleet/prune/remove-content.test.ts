@@ -10,7 +10,7 @@ import type { IndexedImage } from "../../../src/lock/fleet-index.ts";
 import type { Digest } from "../../../src/oci/digest.ts";
 import { indexTypes } from "../../../src/oci/media-types.ts";
 import { parseImageReference, withDigest, withTag } from "../../../src/oci/reference.ts";
-import { manifestOf } from "../../../src/oci/registry/attach.ts";
+import { manifestOf } from "../../../src/oci/registry/manifests.ts";
 import { image, lockOf } from "../../resolve/support/locks.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "../publish/support/memory-registry.ts";
 
