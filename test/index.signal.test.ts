@@ -49,6 +49,7 @@ const asking: Calls = {
   launch: () => ({ ...remote(), target: "docker" }),
   plan: fleet,
   promote: () => ({ from: "1", to: "2", lock: at("lock.json") }),
+  prune: () => ({ versions: ["0"], lock: at("lock.json") }),
   publish: () => ({ matrix: at("matrix.yaml"), lock: at("lock.json") }),
   pull: remote,
   resolve: remote,

@@ -3,7 +3,6 @@
 import { ImgmatchError, type Place } from "../errors.ts";
 import { type ProblemCode, problemCodes } from "../problem-codes.ts";
 import { cpuLevel } from "../hardware/cpu-levels.ts";
-import { compareVersionTexts } from "../hardware/driver-version.ts";
 import { findMarch, type March, marchPlatform, suggestMarch } from "../hardware/cpu-marches.ts";
 import {
   anyObject,
@@ -46,7 +45,7 @@ import {
 } from "./facts.ts";
 import { amdGpuSchema, checkOf, fact, forPeople, gpuSchema } from "./gpu-schema.ts";
 import { withBrokenStates } from "./broken-states.ts";
-import * as problem from "./host-problems.ts";
+import { withMismatch } from "./nvidia-library.ts";
 
 /**
  * Reads facts as `imgmatch probe --json` writes them. A missing key means unknown; an unknown key is a mistake.
@@ -72,19 +71,6 @@ export function checkHostFacts(value: unknown, at: Place): HostFacts {
   return withMismatch(
     withBrokenStates(requireChecked(value, hostFacts, "facts", { code: "FACTS_SCHEMA", fix, at })),
   );
-}
-
-/** NVML refuses a kernel module and a library of two versions, whatever problems the facts name. */
-function withMismatch(facts: HostFacts): HostFacts {
-  const { nvidia, problems } = facts;
-  if (nvidia?.driver == null || nvidia.library === null || nvidia.starts === true) return facts;
-  const { driver, library, driverScale = "linux", gpus } = nvidia;
-  const isNumbered = driverScale === "linux" && !gpus.some((gpu) => gpu.class === "tegra");
-  const found = problem.libraryMismatch(driver, library);
-  const isKnown = problems.some(({ code }) => code === found.code);
-  return !isNumbered || isKnown || compareVersionTexts(driver, library) === 0
-    ? facts
-    : { ...facts, problems: [...problems, found] };
 }
 
 const fix = "write the facts with: imgmatch probe --json";

@@ -270,7 +270,7 @@ it("checks one image by its label", () => {
   const vulkan = JSON.stringify({ ...requirement(null), accelerator: "vulkan" });
   expect(checkImage({ platform: "linux/amd64", requires: vulkan, env: [] }, cpuHost())).toMatchObject({
     fits: null,
-    unknown: ["whether vulkan works on this host: nobody judges it"],
+    unknown: [{ message: "whether vulkan works on this host: nobody judges it" }],
   });
   expect(check(amdHost([rx7900]))).toMatchObject({ fits: false, reasons: [{ code: "NO_GPU_CODE" }] });
 });

@@ -4,7 +4,7 @@ import { fieldsOf, parseJson } from "../../io/json.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { withDigest, withTag } from "../../oci/reference.ts";
 import { findReferrers } from "../../oci/registry/find-referrers.ts";
-import { announce, left, retire, silent } from "../publish/announcement.ts";
+import { announce, left, silent, withdraw } from "../publish/announcement.ts";
 import { type NamedContent, type PruneRegistry, subjectOfTag } from "./named-content.ts";
 
 export interface Removal {
@@ -56,7 +56,7 @@ export async function removeContent(
     const looks = roots.map((root) => registry.findManifest(withDigest(home, root)));
     return { how: (await Promise.all(looks)).some((each) => each !== null) ? "emptied" : "gone" };
   } finally {
-    for (const each of own) await retire(registry, each, {});
+    for (const each of own) await withdraw(registry, each, {});
   }
 }
 
