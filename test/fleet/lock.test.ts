@@ -44,7 +44,6 @@ describe("mergeLocks", () => {
 test("removeFromLock changes the lock on disk, and says what it has removed", async () => {
   const lock = join(makeFolder({ "lock.json": text("a", "b", "c") }), "lock.json");
   const answer = await removeFromLock({ lock, cells: ["c", "a", "a"] });
-  expect(JSON.parse(JSON.stringify(answer))).toEqual({ schemaVersion: 1, removed: ["a", "c"] });
-  expect(answer).toMatchObject({ adopted: false, kept: 1 });
+  expect(answer).toEqual({ schemaVersion: 1, removed: ["a", "c"], adopted: false, kept: 1 });
   expect(readFileSync(lock, "utf8")).toBe(text("b"));
 });
