@@ -511,7 +511,8 @@ describe("A build opens what it has built", needs(reason), () => {
       const { status: found, stdout } = await project.run("audit", "--json", ...file, ...only);
       expect(found).toBe(1);
       expect(stdout).toContain("gfx942 is declared, and no file has machine code for it: found were gfx90a");
-      project.matrix(rest(), { version: "7.0.2" });
+      // A label is an input: an image that has not changed would be taken over.
+      project.matrix(rest('labels: { again: "yes" }\n'), { version: "7.0.2" });
       expect((await build(...file, ...only)).codes).toEqual({
         "rocm-7.2_gfx942_x86-64": ["AUDIT_GPU_TARGET_MISSING"],
       });

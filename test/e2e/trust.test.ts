@@ -305,7 +305,7 @@ describe("a node with a key", needs(stack.available ? null : stack.reason), () =
     // A signature that cannot be read is not one that is not there.
     rmSync(file("cache"), { recursive: true });
     proxy.fault = ({ path }) => (/referrers|sha256-/.test(path) ? { kind: "status", status: 403 } : null);
-    expect(await resolve(name)).toBe("5 REGISTRY_AUTH");
+    expect(await resolve(name)).toBe("5 REGISTRY_FAILED");
   });
 
   it("obeys a policy: by a flag, by the environment, by the folder", async () => {

@@ -109,6 +109,7 @@ const collections: Readonly<Record<string, string>> = {
   Job: "/apis/batch/v1/namespaces/{}/jobs",
   Deployment: "/apis/apps/v1/namespaces/{}/deployments",
   DaemonSet: "/apis/apps/v1/namespaces/{}/daemonsets",
+  Service: "/api/v1/namespaces/{}/services",
   ServiceAccount: "/api/v1/namespaces/{}/serviceaccounts",
   ClusterRole: `${rbac}/clusterroles`,
   ClusterRoleBinding: `${rbac}/clusterrolebindings`,
