@@ -3,8 +3,7 @@
 import { formatProblem } from "../errors.ts";
 import { type ExitCode, exitCodes, problemCodes } from "../problem-codes.ts";
 import type { Sweep } from "../fleet/publish/sweep.ts";
-import type { ChannelDrift, RegistryDrift } from "../fleet/publish/verify-lock.ts";
-import type { LookEvent } from "../fleet/publish/verify-lock.ts";
+import type { ChannelDrift, LookEvent, RegistryDrift } from "../fleet/publish/verify-lock.ts";
 import type { SignedLock } from "../fleet/publish/verify-signed.ts";
 import type { VerifyAnswer, VerifyOptions } from "../fleet/verify.ts";
 import { count, formatTable } from "../io/table.ts";

@@ -1,7 +1,6 @@
 /** A build as Markdown, for a job's summary. */
 
-import type { BuildAnswer } from "../../fleet/run/build-events.ts";
-import { summaryEvent } from "../../fleet/run/build-events.ts";
+import { type BuildAnswer, summaryEvent } from "../../fleet/run/build-events.ts";
 import { count } from "../../io/table.ts";
 import { failuresByCause } from "./build-reporters.ts";
 import { cellsOf } from "./causes.ts";
