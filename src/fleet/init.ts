@@ -23,6 +23,8 @@ export interface InitOptions extends Watching {
   readonly rows?: string;
   /** With `rows`: build arguments and the keys of a row that have their texts, as `CUDA_VERSION=cuda-version`. */
   readonly map?: readonly string[];
+  /** With a definition: write a matrix of which no cell is one of its builds too. */
+  readonly partial?: boolean;
   /** With a Dockerfile: files with facts of the machines to build for. Default: this machine. */
   readonly host?: readonly string[];
   /** Further machine types; one text may list several with commas. */
@@ -93,7 +95,14 @@ async function initIn(
     if (isDefinition(first)) {
       if (options.write) throw usageError("--write needs --from Dockerfile", "leave --write out");
       refuseHosts(host, hostType);
-      const definition = { files: from, env: world.env, signal: world.signal, rows, ...fleet };
+      const definition = {
+        files: from,
+        env: world.env,
+        signal: world.signal,
+        rows,
+        partial: options.partial,
+        ...fleet,
+      };
       return { schemaVersion: 1, ...(await initFromDefinition(world.cwd, definition)) };
     }
     if (more.length > 0) throw usageError(`${first} is a Dockerfile`, "give --from once");

@@ -1,6 +1,6 @@
 /** What `init` says of a folder that has definitions already, and of files that it does not read. */
 
-import { existsSync, symlinkSync } from "node:fs";
+import { existsSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { pathWithBuildx, whyNoBuildxPlugin } from "../../support/buildx.ts";
@@ -76,6 +76,62 @@ describe("a file of another tool", () => {
     expect([wrong.exit, wrong.err]).toEqual([2, expect.stringMatching(/docker-bake\.hcl:2/)]);
     const missing = await runInProcess(["init", "--from", "other.hcl"], { cwd, env: withBuildx() });
     expect([missing.exit, missing.err]).toEqual([2, expect.stringContaining("other.hcl")]);
+  });
+});
+
+describe("a definition of which nothing is equal", () => {
+  const workflow = (args: string) =>
+    `on: push\njobs:\n  a:\n    runs-on: ubuntu-24.04\n    steps:\n      - run: docker build ${args} .\n      - run: docker build --target b .\n`;
+  const dockerfile = "FROM debian:12\nARG A\nFROM debian:12 AS b\nARG A\n";
+
+  test("is not written without --partial, and the file names what it lacks", async () => {
+    const text = workflow("--build-arg A=$(date)").replace("--target b", "--build-arg A=$(date)");
+    const cwd = makeFolder({ Dockerfile: dockerfile, "w.yml": text });
+    const none = await runInProcess(["init", "--from", "w.yml"], { cwd, env });
+    expect([none.exit, none.out.split("\n")[0]]).toEqual([1, "wrote nothing: none of 2 builds is a cell"]);
+    expect(none.out).toContain("args.A: $(date) is not known");
+    expect(existsSync(join(cwd, "matrix.yaml"))).toBe(false);
+    const partial = await runInProcess(["init", "--from", "w.yml", "--partial"], { cwd, env });
+    expect(partial.exit).toBe(1);
+    expect(readFileSync(join(cwd, "matrix.yaml"), "utf8")).toMatch(
+      /^# Unfinished: 2 builds of the definition are no cell yet:\n# {3}a linux\/amd64\n# {3}a linux\/amd64 \(2\)\n/,
+    );
+  });
+
+  test("is written where another build is equal, with what it lacks", async () => {
+    const cwd = makeFolder({ Dockerfile: dockerfile, "w.yml": workflow("--build-arg A=$(date)") });
+    const { exit } = await runInProcess(["init", "--from", "w.yml"], { cwd, env });
+    expect([exit, readFileSync(join(cwd, "matrix.yaml"), "utf8").split("\n")[0]]).toEqual([
+      1,
+      "# Unfinished: 1 build of the definition is no cell yet:",
+    ]);
+  });
+});
+
+describe("hosts are told", () => {
+  const from = (base: string, step: string) =>
+    `FROM ${base} AS base\nFROM base AS own\nRUN ${step}\nFROM debian:12\nCOPY --from=own /a /a\n`;
+  test.each([
+    ["rocm/dev-ubuntu-24.04:6.4", "cmake --preset 'ROCm 6'", "rocm"],
+    ["rocm/dev-ubuntu-24.04:6.4", "dnf install cuda-toolkit-12-8", null],
+    ["rocm/dev-ubuntu-24.04:6.4", "cmake --preset Vulkan", null],
+    ["nvidia/cuda:12.9.0-devel-ubuntu24.04", "make", "cuda"],
+    ["registry.example.com/team/cuda:12.9.0-devel-ubuntu24.04", "make", "cuda"],
+    ["registry.example.com/team/cuda:1.4", "make", null],
+  ])("of a target on %s that runs %s: %s", async (base, step, accelerator) => {
+    const cwd = makeFolder({
+      Dockerfile: from(base, step),
+      "w.yml":
+        "on: push\njobs:\n  a:\n    runs-on: ubuntu-24.04\n    steps:\n      - run: docker build --target own .\n",
+    });
+    const { out, err } = await runInProcess(["init", "--from", "w.yml", "--partial"], { cwd, env });
+    const matrix = existsSync(join(cwd, "matrix.yaml")) ? readFileSync(join(cwd, "matrix.yaml"), "utf8") : "";
+    const told = /cuda: \[/.test(matrix) ? "cuda" : /rocm: /.test(matrix) ? "rocm" : null;
+    expect([told, told === null && /^equal/m.test(out), err.includes("Error")]).toEqual([
+      accelerator,
+      false,
+      false,
+    ]);
   });
 });
 

@@ -23,6 +23,7 @@ async function taken(
     files: [file].flat(),
     name: "app",
     registry: "localhost:5000",
+    partial: true,
     env,
   });
   const differ = answer.builds.filter(({ equal }) => !equal);
@@ -620,7 +621,7 @@ jobs:
     expect(differ.map(({ differences }) => differences)).toEqual([
       [{ what: "accelerator", original: "ROCm", cell: null }],
     ]);
-    expect(matrix).not.toContain("rocm");
+    expect(matrix.replace(/^#.*\n/gm, "")).not.toContain("rocm");
   });
 
   test("with more builds than can be compared is refused", async () => {

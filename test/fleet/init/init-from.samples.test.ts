@@ -14,6 +14,7 @@ const missing = existsSync(samples)
   ? null
   : "no samples of definitions in ../shared/samples, beside the checkout (they are not published)";
 
+const cpuHost = join(import.meta.dirname, "../../fixtures/hosts/centos7-haswell-none/expected.json");
 const withoutBuildx = { PATH: "/nowhere" };
 const withBuildx = () => ({ PATH: pathWithBuildx(), HOME: makeFolder({}) });
 
@@ -28,7 +29,10 @@ async function taken(
   cpSync(join(samples, sample), cwd, { recursive: true });
   rmSync(join(cwd, "written-today.yaml"), { force: true });
   const from = files.flatMap((file) => ["--from", file]);
-  const { exit, out, err } = await runInProcess(["init", ...from, ...flags, "--name", "app"], { cwd, env });
+  const { exit, out, err } = await runInProcess(["init", ...from, ...flags, "--name", "app", "--partial"], {
+    cwd,
+    env,
+  });
   const path = join(cwd, "matrix.yaml");
   const plan = existsSync(path)
     ? await runInProcess(["plan", "--all", "--offline", "--matrix", path], { cwd, env })
@@ -303,6 +307,28 @@ describe("a definition of the field (../shared/samples/takeover)", needs(missing
   test("19: an expression in a word is evaluated, and never split", async () => {
     const { exit, out } = await taken("19", [".github/workflows/one.yml"], withoutBuildx);
     expect([exit, out.includes("2 of 2 builds are cells")]).toEqual([0, true]);
+  });
+
+  test("24: a Dockerfile on a base of ROCm gets its row, and one on NGC's a toolkit to fill in", async () => {
+    const rocm = await taken("24", ["Dockerfile"], withoutBuildx, [
+      "--host-type",
+      "Standard_ND96isr_MI300X_v5",
+      "--write",
+    ]);
+    expect([rocm.exit, rocm.plan?.exit]).toEqual([0, 0]);
+    expect(rocm.matrix).toContain('accel: [{ rocm: "6.4" }]\n  compute: [gfx942]');
+    const ngc = await taken("24", ["Dockerfile.ngc"], withoutBuildx, ["--write"]);
+    expect([ngc.exit, ngc.plan?.exit]).toEqual([0, 2]);
+    expect(ngc.matrix).toContain("toolkit: unknown");
+    expect(ngc.err).toContain("nvcr.io/nvidia/pytorch:25.01-py3 tells no CUDA toolkit that is known");
+    expect(ngc.plan?.err).toContain("the CUDA toolkit is not known yet");
+  });
+
+  test("29: without a GPU, compute has what clouds rent, and it is said", async () => {
+    const { exit, matrix, err } = await taken("29", ["Dockerfile"], withoutBuildx, ["--host", cpuHost]);
+    expect(exit).toBe(0);
+    expect(matrix).toMatch(/compute: .*"7\.5".*"8\.0".*"8\.6".*"8\.9".*"9\.0"/);
+    expect(err).toContain("compute has the GPUs that clouds rent and CUDA");
   });
 
   test("23: a compose file's paths are from its own folder", needs(whyNoBuildxPlugin), async () => {
