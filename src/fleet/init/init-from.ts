@@ -16,7 +16,7 @@ import { matrixFile, refuseExisting } from "./new-fleet.ts";
 import { findCompiler, findPython, lowestMarches, proposeMarches } from "./propose-axes.ts";
 import { argumentsOf, readDockerfile, type Reading } from "./reading.ts";
 import { proposeRocm } from "./amd-dockerfile.ts";
-import { machineTypes } from "../../hardware/machine-types.ts";
+import { type MachineCatalog, machineTypes } from "../../hardware/machine-types.ts";
 import { proposeCuda } from "./nvidia-dockerfile.ts";
 import { varyMarch } from "./vary-march.ts";
 import { matrixText, type ProposedMatrix } from "./write-matrix.ts";
@@ -56,8 +56,7 @@ export async function initFrom(folder: string, options: InitFromOptions): Promis
   const draft = draftOf(text);
   const template = relative(folder, path).replaceAll("\\", "/");
   const makefiles = await readMakefiles(folder, contextsOf(template), reading);
-  // Of clouds alone: other systems are bought.
-  const rented = (await machineTypes()).filter(({ catalog }) => catalog !== "nvidia");
+  const rented = (await machineTypes()).filter(({ catalog }) => clouds.includes(catalog));
   const targets = [...new Set(rented.flatMap(({ compute, target }) => compute ?? target ?? []))];
   const proposed = propose(reading, draft, { hosts, rented: targets }, makefiles);
   const edits = editsOf(draft);
@@ -91,6 +90,8 @@ function refuseChanged(path: string, file: string, isSame: boolean): void {
     at: { file },
   });
 }
+
+const clouds: readonly MachineCatalog[] = ["aws", "azure", "gcp"];
 
 /** The GPU axes for a Dockerfile on a vendor's base. */
 const proposals: Readonly<Record<GpuVendor, typeof proposeCuda>> = { nvidia: proposeCuda, amd: proposeRocm };
