@@ -15,5 +15,12 @@ export function keepTogether(): void {
   // Some tests are other users.
   chmodSync(folder, 0o1777);
   process.env.TMPDIR = folder;
-  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  process.on("exit", () => {
+    try {
+      rmSync(folder, { recursive: true, force: true });
+    } catch (error) {
+      // A run that somebody ended may leave an engine, with its mounts.
+      console.error(`${folder} stays: ${String(error)}`);
+    }
+  });
 }
