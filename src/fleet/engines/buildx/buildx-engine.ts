@@ -14,7 +14,7 @@ import { formatImageReference, parseImageReference } from "../../../oci/referenc
 import type { BuildRequest, Engine } from "../engine.ts";
 import type { BuildWatch, BuiltImage } from "../../../oci/engine/built-image.ts";
 import { pushFailure, retryPush } from "../push-failure.ts";
-import { createRewriting, sourceDateEpoch } from "../source-date-epoch.ts";
+import { contextTime, createRewriting, sourceDateEpoch } from "../source-date-epoch.ts";
 import { type Advice, adviceFor } from "../advice.ts";
 import {
   argsWithExtra,
@@ -59,7 +59,7 @@ export async function createBuildxEngine({
     command: ["buildx", "build", ...chosen],
     cacheFrom: cache.from,
     stepOptions,
-    stage: createStaging(epoch ?? 0),
+    stage: createStaging(contextTime(env)),
     shared: createSharedFailures(),
     withLocalBases: localBasesOf(facts, engineOf),
     advice: adviceFor(facts.driver === "docker" ? "engine" : "builder", ca),

@@ -1,6 +1,6 @@
 /** The Docker Engine. The docker command hands a build to its BuildKit; imgmatch asks the engine's API for the rest. */
 
-import { createRewriting, sourceDateEpoch } from "../source-date-epoch.ts";
+import { contextTime, createRewriting, sourceDateEpoch } from "../source-date-epoch.ts";
 import {
   forgetName,
   hasContentStore,
@@ -78,7 +78,7 @@ export async function createDockerEngine({
   const means: DockerBuildMeans = {
     ...(await findClient(api, env, rewrites)),
     ...{ cacheFrom: cache.from, stepOptions: { secrets, ssh, network } },
-    ...{ stage: createStaging(epoch ?? 0), shared: createSharedFailures() },
+    ...{ stage: createStaging(contextTime(env)), shared: createSharedFailures() },
   };
   // moby/buildkit, "Inline cache": the frontend's argument, which no Dockerfile sees. It honours SOURCE_DATE_EPOCH since 0.11 (Docker 23).
   const inline: Readonly<Record<string, string>> = cache.to.length > 0 ? { BUILDKIT_INLINE_CACHE: "1" } : {};

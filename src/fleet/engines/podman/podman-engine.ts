@@ -14,7 +14,7 @@ import { formatImageReference } from "../../../oci/reference.ts";
 import { isLoopback } from "../../../oci/registry/registry-endpoint.ts";
 import type { BuildRequest, Engine } from "../engine.ts";
 import type { BuildWatch, BuiltImage } from "../../../oci/engine/built-image.ts";
-import { sourceDateEpoch } from "../source-date-epoch.ts";
+import { contextTime, sourceDateEpoch } from "../source-date-epoch.ts";
 import { type Advice, adviceFor } from "../advice.ts";
 import type { StepOptions } from "../step-options.ts";
 import { buildFlags } from "../docker-build.ts";
@@ -42,7 +42,7 @@ export async function createPodmanEngine({ env, ca, ...stepOptions }: PodmanOpti
   const podman = await findPodman(usable);
   const { program, version } = podman;
   const epoch = sourceDateEpoch(env);
-  const means = { podman, stepOptions, stage: createStaging(epoch ?? 0), epoch, advice };
+  const means = { podman, stepOptions, stage: createStaging(contextTime(env)), epoch, advice };
   return {
     isHere: true,
     attests: false,
