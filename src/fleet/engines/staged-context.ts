@@ -3,12 +3,11 @@
  * leave out must not reach an image, and modes and times must be the same on every machine.
  */
 
-import { createReadStream, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { chmod, lstat, lutimes, mkdir, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { isLeft, ownedName } from "../../io/owner.ts";
-import { makeTemporaryFolder } from "../../io/temporary-folder.ts";
 import { remember } from "../../io/collections.ts";
 import { ImgmatchError, InternalError } from "../../errors.ts";
 import { ignoring } from "../../io/files.ts";
@@ -136,17 +135,5 @@ export async function writeContextItems(folder: string, items: readonly ContextI
       else await writeFile(to, content?.() ?? "", { flag: "wx" });
       await chmod(to, mode);
     }
-  }
-}
-
-/** The bytes of the file that `write` writes: a whole image, which comes from an engine in no other way. */
-export async function* writtenFile(write: (file: string) => Promise<unknown>): AsyncGenerator<Uint8Array> {
-  const folder = await makeTemporaryFolder();
-  try {
-    const file = join(folder, "image.tar");
-    await write(file);
-    yield* createReadStream(file, { highWaterMark: 2 ** 20 });
-  } finally {
-    await rm(folder, { recursive: true, force: true });
   }
 }

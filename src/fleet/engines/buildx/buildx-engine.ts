@@ -28,7 +28,8 @@ import { createCacheTargets, inlineCache, noCache } from "../cache.ts";
 import { buildFailure, type BuildFailure } from "../build-failure.ts";
 import type { DockerEngineOptions } from "../docker/docker-engine.ts";
 import { createSharedFailures } from "../shared-failure.ts";
-import { createStaging, writtenFile } from "../staged-context.ts";
+import { createStaging } from "../staged-context.ts";
+import { writtenFile } from "../../../oci/engine/written-file.ts";
 import { type BuilderFacts, engineOfBuilder, inspectBuilder, seesNoImages } from "./inspect-builder.ts";
 
 export interface BuildxOptions extends Omit<DockerEngineOptions, "credentials"> {

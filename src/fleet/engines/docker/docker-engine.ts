@@ -30,7 +30,7 @@ import { createStaging } from "../staged-context.ts";
 import type { StepOptions } from "../step-options.ts";
 import { createSharedFailures } from "../shared-failure.ts";
 import { buildFailure, isFull } from "../build-failure.ts";
-import { runProgram } from "../program.ts";
+import { runProgram } from "../../../oci/engine/program.ts";
 import { registryAuthHeader } from "../../../oci/registry/docker-config.ts";
 import { type Digest, isDigest } from "../../../oci/digest.ts";
 import type { ImageReference } from "../../../oci/reference.ts";

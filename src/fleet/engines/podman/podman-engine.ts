@@ -6,7 +6,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ImgmatchError } from "../../../errors.ts";
 import { isDigest } from "../../../oci/digest.ts";
-import type { ProgramOptions } from "../../../io/run-program.ts";
 import type { Environment } from "../../../io/world.ts";
 import { lostBase } from "../../../oci/engine/tag-local-bases.ts";
 import { replaceLocalBases } from "../../../oci/local-base.ts";
@@ -20,7 +19,7 @@ import type { StepOptions } from "../step-options.ts";
 import { buildFlags } from "../docker-build.ts";
 import { buildFailure } from "../build-failure.ts";
 import type { DockerEngineOptions } from "../docker/docker-engine.ts";
-import { lastLineOf, runProgram } from "../program.ts";
+import { lastLineOf, runProgram } from "../../../oci/engine/program.ts";
 import { pushFailure } from "../push-failure.ts";
 import {
   createStaging,
@@ -28,10 +27,15 @@ import {
   noNamedContexts,
   nothingMore,
   type StageContext,
-  writtenFile,
 } from "../staged-context.ts";
 import { withTemporaryFolder } from "../../../io/temporary-folder.ts";
-import { findPodman, findPodmanImage, type Podman } from "./podman-images.ts";
+import {
+  findPodman,
+  findPodmanImage,
+  type Podman,
+  podmanAnswer,
+  podmanArchive,
+} from "../../../oci/engine/podman-images.ts";
 
 /** `ca`: beside the certificates that it trusts already. */
 export type PodmanOptions = Pick<DockerEngineOptions, "env" | "ca" | keyof StepOptions>;
@@ -49,12 +53,7 @@ export async function createPodmanEngine({ env, ca, ...stepOptions }: PodmanOpti
     describe: async () => `${program} ${version}`,
     diffIds: (name, watch) => diffIds(podman, name, watch),
     build: (request, watch) => build(means, request, watch),
-    save: (image, { signal, onLog }) =>
-      writtenFile(async (file) => {
-        // The archive has the layers unchanged, each under its digest: nothing is compressed for one reading.
-        const to = `docker-archive:${file}`;
-        await answerOf(podman, ["push", image.id.slice("sha256:".length), to], { signal, onLine: onLog });
-      }),
+    save: ({ id }, { signal, onLog }) => podmanArchive(podman, id, { signal, onLine: onLog }),
     async push(image, to, { signal, onLog }) {
       const name = formatImageReference(to);
       return withTemporaryFolder(async (folder) => {
@@ -74,17 +73,6 @@ export async function createPodmanEngine({ env, ca, ...stepOptions }: PodmanOpti
   };
 }
 
-/** Throws `ENGINE_FAILED` with the last words of one that fails. */
-async function answerOf(
-  { program, env }: Podman,
-  args: readonly string[],
-  options: Pick<ProgramOptions, "signal" | "onLine">,
-): Promise<string> {
-  const { status, stdout, lastLines } = await runProgram(program, args, { env, ...options });
-  if (status !== 0) throw engineFailed(`${program}: ${lastLineOf(lastLines)}`);
-  return stdout;
-}
-
 async function diffIds(podman: Podman, name: string, { signal }: BuildWatch): Promise<readonly string[]> {
   const { program } = podman;
   const [kind, layers] =
@@ -93,7 +81,7 @@ async function diffIds(podman: Podman, name: string, { signal }: BuildWatch): Pr
       : [["image", "inspect"], ".RootFS.Layers"];
   const format = `{{range ${layers}}}{{println .}}{{end}}`;
   const bare = name.replace(/^sha256:/, "");
-  const said = await answerOf(podman, [...kind, "--format", format, "--", bare], { signal });
+  const said = await podmanAnswer(podman, [...kind, "--format", format, "--", bare], { signal });
   return said.split("\n").filter(isDigest);
 }
 
