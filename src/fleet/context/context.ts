@@ -1,7 +1,7 @@
 /** Lists and hashes a build context, with the same result on every machine. */
 
 import { createHash } from "node:crypto";
-import { readdir, readlink, stat } from "node:fs/promises";
+import { lstat, readdir, readlink, stat } from "node:fs/promises";
 import { join, posix } from "node:path";
 import { default as dockerignore } from "@balena/dockerignore";
 import { faultOf, ImgmatchError, type Place } from "../../errors.ts";
@@ -155,6 +155,11 @@ async function walk(
   for (const item of items) {
     const path = prefix === "" ? item.name : `${prefix}/${item.name}`;
     if (await filter.isOwn(path)) continue;
+    if (item.name.includes("\uFFFD") && (await isNoText(join(folder, path)))) {
+      // A hidden folder of such a name cannot be read for what shows its files again.
+      if (filter.keep(path)) throw noText(path);
+      continue;
+    }
     if (item.isDirectory()) {
       // A later `!` line may show files of a hidden folder again, so it is walked too.
       const counts = await walk(folder, path, filter, entries);
@@ -170,6 +175,24 @@ async function walk(
     }
   }
   return items.length === 0 || others > 0;
+}
+
+/** True for a name that is not UTF-8: Node.js has put U+FFFD in place of what it could not read. */
+async function isNoText(full: string): Promise<boolean> {
+  return lstat(full).then(
+    () => false,
+    (error: unknown) => isErrno(error, "ENOENT"),
+  );
+}
+
+function noText(path: string): ImgmatchError {
+  return new ImgmatchError({
+    code: "FILE_UNREADABLE",
+    message:
+      "its name is not UTF-8: no build by BuildKit can send the file, and imgmatch sends the same files with every engine",
+    fix: "rename the file (ls -b shows the bytes of its name), or hide it with * in .dockerignore",
+    at: { file: path },
+  });
 }
 
 async function readEntry(

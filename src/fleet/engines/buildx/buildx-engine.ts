@@ -162,7 +162,7 @@ async function buildx(
   if (failure === null) return built;
   const pushed = notWritten(failure, writes);
   if (pushed !== null) throw pushFailure(pushed, failure.message, means.advice);
-  throw buildFailure(request.cell, failure, means.advice);
+  throw buildFailure(request, failure, means.advice);
 }
 
 /** The reference whose push it was that failed, or null when something else did. */

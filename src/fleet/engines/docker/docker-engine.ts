@@ -113,7 +113,7 @@ export async function createDockerEngine({
 
 async function imageOf(
   api: DockerApi,
-  { cell }: BuildRequest,
+  request: BuildRequest,
   { digest: imageId, failure }: DockerBuilt,
   advice: Advice,
   signal: AbortSignal,
@@ -124,12 +124,12 @@ async function imageOf(
     await api.read("/version", versionAnswer, { signal });
     // The folder of the engine's data.
     const info = isFull(failure) ? await api.read("/info", infoAnswer).catch(() => null) : null;
-    throw buildFailure(cell, failure, advice, info?.DockerRootDir ?? undefined);
+    throw buildFailure(request, failure, advice, info?.DockerRootDir ?? undefined);
   }
   if (imageId === null) {
     throw new ImgmatchError({
       code: "ENGINE_FAILED",
-      message: `the engine at ${api.endpoint.shown} ended the build of ${cell} without an image and without an error`,
+      message: `the engine at ${api.endpoint.shown} ended the build of ${request.cell} without an image and without an error`,
       fix: "see the engine's log (journalctl -u docker)",
     });
   }

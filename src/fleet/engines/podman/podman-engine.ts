@@ -148,7 +148,7 @@ async function build(
         message: lastLineOf(lastLines),
         lastLines: lastLines.slice(-13, -1),
       };
-      throw buildFailure(request.cell, failure, advice);
+      throw buildFailure(request, failure, advice);
     }
     const id = (await readFile(idFile, "utf8")).trim().replace(/^sha256:/, "");
     return { id: `sha256:${id}`, size: null };
