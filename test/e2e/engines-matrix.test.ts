@@ -247,6 +247,32 @@ describe.each(rows)("With $name", (row) => {
   });
 });
 
+describe.each(rows.filter(({ keeps }) => keeps === "podman"))("With $name, in an empty store", (row) => {
+  it(
+    "a base of a registry of plain http on this machine is pulled as images are pushed",
+    needs(stack.available ? row.missing : stack.reason),
+    async () => {
+      const stores = [await row.start(), await row.start()];
+      const projects: Project[] = [];
+      try {
+        let base = "scratch";
+        for (const [index, { env }] of stores.entries()) {
+          const project = treeProject(`on-${rows.indexOf(row)}-${index}`, env);
+          projects.push(project);
+          project.matrix(`base: ${base}\naxes:\n  march: [${march}]`);
+          const built = await project.run("build", "--push", ...row.flags);
+          expect(built, built.stderr).toMatchObject({ status: 0 });
+          const { repository, images } = project.lock();
+          base = `${repository}:${images[march]?.tag}`;
+        }
+      } finally {
+        for (const project of projects) project.remove();
+        for (const { end } of stores) await end();
+      }
+    },
+  );
+});
+
 describe("With docker buildx bake", needs(stack.available ? whyNoBuildx(engineEnv) : stack.reason), () => {
   const env = { ...process.env, ...engineEnv };
   let project: Project;

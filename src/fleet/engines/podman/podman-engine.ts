@@ -9,7 +9,8 @@ import { isDigest } from "../../../oci/digest.ts";
 import type { Environment } from "../../../io/world.ts";
 import { lostBase } from "../../../oci/engine/tag-local-bases.ts";
 import { replaceLocalBases } from "../../../oci/local-base.ts";
-import { formatImageReference } from "../../../oci/reference.ts";
+import { findBases } from "../../dockerfile/bases.ts";
+import { formatImageReference, parseImageReference } from "../../../oci/reference.ts";
 import { isLoopback } from "../../../oci/registry/registry-endpoint.ts";
 import type { BuildRequest, Engine } from "../engine.ts";
 import type { BuildWatch, BuiltImage } from "../../../oci/engine/built-image.ts";
@@ -104,6 +105,7 @@ async function build(
   for (const id of request.localBases ?? []) {
     if ((await findPodmanImage(podman, id)) === null) throw lostBase(id, program);
   }
+  await pullFromLoopback(podman, request, { signal, onLog });
   const context = await stage(request);
   const named = await namedContextFlags(request, stage);
   return withTemporaryFolder(async (folder) => {
@@ -153,6 +155,30 @@ async function build(
     const id = (await readFile(idFile, "utf8")).trim().replace(/^sha256:/, "");
     return { id: `sha256:${id}`, size: null };
   });
+}
+
+/**
+ * A registry on loopback may speak plain http, as for pushes. The bases from there are pulled before, so that `--tls-verify=false` counts for
+ * them alone; the build pulls what could not be had, and tells why.
+ */
+async function pullFromLoopback(
+  { program, env }: Podman,
+  { dockerfile, args, platform, contexts = [] }: BuildRequest,
+  { signal, onLog }: BuildWatch,
+): Promise<void> {
+  const folders = Object.fromEntries(contexts.map(({ name, contextDir }) => [name, contextDir]));
+  const bases = findBases(dockerfile, "Dockerfile", { args, platform, contexts: folders });
+  for (const ref of new Set(bases.map((base) => base.ref))) {
+    const { registry, repository, digest } = parseImageReference(ref);
+    if (digest === null || !isLoopback(registry)) continue;
+    // Podman 4 takes no tag beside a digest.
+    const flags = ["--quiet", "--tls-verify=false", "--platform", platform];
+    await runProgram(program, ["pull", ...flags, `${registry}/${repository}@${digest}`], {
+      env,
+      signal,
+      onLine: onLog,
+    });
+  }
 }
 
 /** Since Podman 4.2 and Buildah 1.27 (their release notes, `--build-context`). */
