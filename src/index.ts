@@ -179,7 +179,7 @@ export type { SignedBy } from "./lock/store/index-trust.ts";
 export type { CheckFunction, CheckOptions, HostCheck, ManyCheckOptions } from "./node/check.ts";
 export type { CheckAnswer, CheckReason, PackageAnswer, PartAnswer } from "./node/check-answer.ts";
 export type { Finding, FindingState } from "./node/diagnose.ts";
-export type { DoctorAnswer } from "./node/doctor.ts";
+export type { DoctorAnswer, DoctorOptions } from "./node/doctor.ts";
 export type { NfdCompatAnswer, NfdCompatOptions, NfdCompatSpecs } from "./node/export-nfd-compat.ts";
 export type { ExportShAnswer, ExportShFunction, ExportShOptions } from "./node/export-sh.ts";
 export type { ModuleVerdict } from "./node/judge-module.ts";

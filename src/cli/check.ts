@@ -8,7 +8,16 @@ import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import { describeBy, describeRequirement } from "../resolve/describe-measured.ts";
 import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
-import { catalogOption, many, withAll, withHosts, withRegistries, withTrust } from "./flags/options.ts";
+import {
+  catalogOption,
+  choice as choiceOf,
+  engineOfImages,
+  many,
+  withAll,
+  withHosts,
+  withRegistries,
+  withTrust,
+} from "./flags/options.ts";
 import { progressTo } from "./open-progress.ts";
 import { type JsonFlag, print } from "./print.ts";
 import type { Style } from "./report/style.ts";
@@ -41,6 +50,7 @@ export const check: Define = (command, run) =>
         .optionsGroup("Options:")
         .option("--cpu", "Judge the CPU side alone, without code for GPUs")
         .option("--require-gpu", "Say no to what would run without a GPU")
+        .addOption(choiceOf(choice, "--engine <name>", engineOfImages, ["docker", "podman"]))
         .option("--all", "Show a line for each package, also for those that run"),
     withRegistries,
     withTrust,

@@ -2,8 +2,9 @@
 
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { Finding } from "../node/diagnose.ts";
+import type { DoctorOptions } from "../node/doctor.ts";
 import type { CommandContext, Define } from "./command.ts";
-import { withJson } from "./flags/options.ts";
+import { choice, withJson } from "./flags/options.ts";
 import { type JsonFlag, print } from "./print.ts";
 import type { Style } from "./report/style.ts";
 
@@ -12,14 +13,17 @@ Each line is ok, problem or unknown; no GPU and no engine is no problem.
 Exit code 4 when the host has a problem, 5 when only the rest has one.`;
 
 export const doctor: Define = (command, run) =>
-  withJson(command)
+  withJson(command.addOption(choice(command, "--engine <name>", "Examine this engine", ["docker", "podman"])))
     .description("Examine this host, its container runtime and its container engine")
     .addHelpText("after", helpText)
     .action(run(doctorCommand));
 
-async function doctorCommand(flags: JsonFlag, context: CommandContext): Promise<ExitCode> {
+async function doctorCommand(
+  flags: Pick<DoctorOptions, "engine"> & JsonFlag,
+  context: CommandContext,
+): Promise<ExitCode> {
   const { doctor: answerOf } = await import("../node/doctor.ts");
-  const answer = await answerOf({ self: context.self }, context);
+  const answer = await answerOf({ ...flags, self: context.self }, context);
   print(context, flags, answer, (style) => answer.checks.flatMap((each) => findingLines(each, style)));
   const ill = answer.checks.filter(({ state }) => state === "problem");
   if (ill.length === 0) return exitCodes.ok;

@@ -23,7 +23,11 @@ export const exportFleet: Define = (command, run) => {
     withRebuild(withFleet(command.command("bake")))
       .option("--secret <secret>", secretOption, ...many)
       .option("--ssh <agent>", sshOption, ...many)
-      .option("--network <name>", "Run the steps in this network: default, none or host"),
+      .option("--network <name>", "Run the steps in this network: default, none or host")
+      .option(
+        "--contexts <folder>",
+        "Write the build contexts here (such as .imgmatch/bake), with the modes and times of a build",
+      ),
   )
     .description("Write docker-bake.json with the cells that are not built")
     .action(run(bakeCommand));

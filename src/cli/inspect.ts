@@ -3,7 +3,7 @@
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { InspectAnswer, InspectOptions } from "../inspect/inspect-subjects.ts";
 import type { CommandContext, Define } from "./command.ts";
-import { choice, withJson, withRegistries } from "./flags/options.ts";
+import { choice, engineOfImages, withJson, withRegistries } from "./flags/options.ts";
 import { expectationLines, inspectLines } from "./inspect-lines.ts";
 import { progressTo } from "./open-progress.ts";
 import { type JsonFlag, print } from "./print.ts";
@@ -34,6 +34,7 @@ export const inspect: Define = (command, run) =>
       .option("--expect-file <file>", 'Read expectations by file name: a line "app-*.whl": sm_80 for each')
       .option("--sarif <file>", "Write failed expectations to this file too, as SARIF 2.1.0")
       .option("--files", "Show every file, not only those that decide")
+      .addOption(choice(command, "--engine <name>", engineOfImages, ["docker", "podman"]))
       .addOption(choice(command, "--from <place>", "Look for a name only there", ["engine", "registry"]))
       .option("--platform <os/arch>", "Take this platform's image from an index (default: this machine's)")
       .option("--no-cache", "Open layers again that were opened before"),

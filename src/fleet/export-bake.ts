@@ -4,13 +4,15 @@ import { relative, resolve } from "node:path";
 import { type Problem, throwProblems } from "../errors.ts";
 import { readRevision } from "../io/git.ts";
 import { count, firstOf } from "../io/table.ts";
-import { inWorld, type Watching, type World } from "../io/world.ts";
+import { type Environment, inWorld, note, type Watching, type World } from "../io/world.ts";
 import { type EngineChoice, requireNetwork } from "./engines/engine-choice.ts";
 import { checkSsh, parseSecrets } from "./engines/step-options.ts";
+import { contextTime } from "./engines/source-date-epoch.ts";
+import { keepContext } from "./engines/staged-context.ts";
 import { type ContextFolder, jobOf, requireReady } from "./engines/jobs.ts";
 import type { CellContext } from "./context/cell-context.ts";
 import { oncePer } from "./cells/once-per.ts";
-import { groupBy } from "../io/collections.ts";
+import { groupBy, remember } from "../io/collections.ts";
 import { listContext } from "./context/context.ts";
 import { takenFiles } from "./context/context-inputs.ts";
 import type { ContextUse } from "./context/context-use.ts";
@@ -25,11 +27,15 @@ import { argsWithExtra, attestValues } from "./engines/docker-build.ts";
 export interface ExportBakeOptions
   extends FleetChoice,
     Pick<EngineChoice, "secret" | "ssh" | "network">,
-    Watching {}
+    Watching {
+  /** A folder to write the build contexts to, as `build` sends them. Default: bake sends the fleet's own folders. */
+  readonly contexts?: string;
+}
 
 /**
- * Writes a bake file of the builds of `build --push`, with the secrets that their steps mount. A problem names the files that only bake
- * would send, or leave out. Throws `USAGE`, `BASE_UNRESOLVED` for all cells with an unknown base, and as `plan`.
+ * Writes a bake file of the builds of `build --push`, with the secrets that their steps mount. With `contexts` bake sends the files that
+ * `build` sends, with their modes and times. Without, problems name the files that only bake would send, or leave out, and a note says whose
+ * times and modes differ. Throws `USAGE`, `BASE_UNRESOLVED` for all cells with an unknown base, and as `plan`.
  *
  * @example
  * const { target } = await exportBake({ only: ["cuda=12.8.1"] });
@@ -51,33 +57,57 @@ async function exportBakeIn(asked: ExportBakeOptions, world: World): Promise<Bak
     const folder = relative(world.cwd, resolve(world.cwd, dir)).replaceAll("\\", "/");
     return folder === "" ? "." : folder;
   };
+  const written = asked.contexts === undefined ? null : resolve(world.cwd, asked.contexts);
   const revision = await readRevision(fleet.root, world.env);
-  const file = bakePlan(plan, fleet, { contextAt, secret, ssh, network, revision });
-  const problems = await contextProblems(fleet, plan);
+  const jobs = bakeJobs(plan, fleet, revision);
+  const requests = written === null ? jobs : await inFolder(jobs, written, world.env);
+  const file = bakeFile(requests, contextAt, { secret, ssh, network });
+  const problems = await contextProblems(fleet, plan, written !== null);
+  if (written === null) note(world, differences(jobs));
   for (const problem of problems) world.onEvent({ type: "problem", problem });
   return file;
 }
 
-export interface BakeOptions extends BakeSteps {
-  /** A build context as bake is to find it, relative to where it runs. */
-  contextAt(dir: string): string;
-  readonly revision: string;
+/** What else is another in bake's image: `docker buildx` sends modes and times as they are on the disk. */
+function differences(requests: readonly BuildRequest[]): readonly string[] {
+  const files = requests.flatMap(({ contextFiles, contexts = [] }) => [
+    ...contextFiles,
+    ...contexts.flatMap((named) => named.contextFiles),
+  ]);
+  if (files.length === 0) return [];
+  const others = new Set(files.flatMap(({ path, mode, bits = mode }) => (bits === mode ? [] : [path])));
+  const modes = `, and ${count(others.size, "file")} with another mode: ${firstOf([...others].sort(), 8)}`;
+  return [
+    `bake sends the files of the context with their own times${others.size > 0 ? modes : ""}; with --contexts FOLDER it sends what imgmatch build sends`,
+  ];
 }
 
-export function bakePlan(
-  { matrix, cells }: Plan,
-  fleet: Fleet,
-  { contextAt, revision, ...steps }: BakeOptions,
-): BakeFile {
+/** The requests with their contexts in this folder, each once, in a folder named by its digest. */
+async function inFolder(
+  requests: readonly BuildRequest[],
+  folder: string,
+  env: Environment,
+): Promise<readonly BuildRequest[]> {
+  const kept = new Map<string, Promise<string>>();
+  const place = async <C extends Pick<BuildRequest, "contextDir" | "contextFiles" | "contextDigest">>(
+    context: C,
+  ) => {
+    const keep = () => keepContext(context, folder, contextTime(env));
+    return { ...context, contextDir: await remember(kept, context.contextDigest ?? "", keep) };
+  };
+  return Promise.all(
+    requests.map(async (request) => {
+      const { contexts = [], ...placed } = await place(request);
+      return { ...placed, ...(contexts.length > 0 && { contexts: await Promise.all(contexts.map(place)) }) };
+    }),
+  );
+}
+
+export function bakeJobs({ matrix, cells }: Plan, fleet: Fleet, revision: string): readonly BuildRequest[] {
   const built = cells.filter(({ inputs, action }) => inputs !== null && action !== "keep");
   const ready = requireReady(built);
   throwProblems(built.flatMap(heldBases));
-  const jobs = ready.map((planned) => jobOf(planned, { ...fleet, matrix, revision, push: false }));
-  return bakeFile(
-    jobs.map(({ request }) => request),
-    contextAt,
-    steps,
-  );
+  return ready.map((planned) => jobOf(planned, { ...fleet, matrix, revision, push: false }).request);
 }
 
 /** A bake file is for every machine, and what one engine alone has is not. */
@@ -98,11 +128,12 @@ function heldBases({ cell, bases }: PlannedCell): readonly Problem[] {
 async function contextProblems(
   { folderOf, dockerfileOf }: Fleet,
   { cells }: Plan,
+  isWritten: boolean,
 ): Promise<readonly Problem[]> {
   const built = cells.filter(({ context }) => context !== null);
   const problems: Problem[] = [];
   for (const [folder, own] of groupBy(built, ({ cell }) => folderOf(cell)))
-    problems.push(...(await folderProblems(folder, own, dockerfileOf)));
+    problems.push(...(await folderProblems(folder, own, dockerfileOf, isWritten)));
   return problems;
 }
 
@@ -110,6 +141,7 @@ async function folderProblems(
   { dir }: ContextFolder,
   cells: readonly PlannedCell[],
   dockerfileOf: Fleet["dockerfileOf"],
+  isWritten: boolean,
 ): Promise<readonly Problem[]> {
   const { entries } = await listContext(dir, { file: dir });
   const takenOf = oncePer((use: ContextUse) => takenFiles(use, entries));
@@ -136,6 +168,7 @@ async function folderProblems(
       message: `bake would leave out ${count(hidden.length, "file")} that the Dockerfile's own ignore file shows: ${firstOf(hidden, 8)}`,
       fix: `show them in ${ignoreFile}`,
     });
+  if (isWritten) return problems;
   if (more.length > 0)
     problems.push({
       code: "CONTEXT_NOT_FOUND",

@@ -1,6 +1,5 @@
 /** Finds one image in the container engine or in its registry, and reads its configuration. */
 
-import { ImgmatchError } from "../errors.ts";
 import { isRecord } from "../io/json.ts";
 import { formatOf } from "../lock/store/read-fleet-index.ts";
 import {
@@ -17,7 +16,7 @@ import {
   readImageConfig,
   platformsOf,
 } from "../oci/registry/platform-image.ts";
-import { findInEngine } from "./image/from-engine.ts";
+import { type EngineLook, imageNotFound } from "./image/from-engine.ts";
 
 export interface FoundImage {
   readonly source: "engine" | "registry";
@@ -37,7 +36,7 @@ export interface FoundIndex {
 }
 
 export interface FindImageOptions {
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly look: EngineLook;
   readonly registry: Pick<RegistryClient, "readManifest" | "readBlob">;
   /** The image of an index to take: `os/architecture`. */
   readonly platform: string;
@@ -47,7 +46,7 @@ export interface FindImageOptions {
 
 /**
  * Looks in the engine and in the registry, in the order given, and answers the first that has it. An engine that cannot be
- * reached has no images. Throws `REFERENCE_INVALID`, `IMAGE_NOT_FOUND`, and what the registry throws.
+ * asked is told. Throws `REFERENCE_INVALID`, `IMAGE_NOT_FOUND`, what the registry throws, and for an id what the engine throws.
  */
 export async function findImage(name: string, options: FindImageOptions): Promise<FoundImage | FoundIndex> {
   const id = isImageId(name);
@@ -59,13 +58,10 @@ export async function findImage(name: string, options: FindImageOptions): Promis
       ? ((await inEngine()) ?? (await inRegistry()))
       : await registryThenEngine(inRegistry, inEngine);
   if (found !== null) return found;
-  throw new ImgmatchError({
-    code: "IMAGE_NOT_FOUND",
-    message: id
-      ? `no container engine here has the image ${name}`
-      : `neither ${reference?.registry} nor a container engine here has ${name}`,
-    fix: "check the name, or push or pull the image first",
-  });
+  throw imageNotFound(name, [
+    ...(reference === null ? [] : [`${reference.registry} does not have it`]),
+    await options.look.answered(),
+  ]);
 }
 
 async function registryThenEngine(
@@ -79,8 +75,8 @@ async function registryThenEngine(
   return local;
 }
 
-async function fromEngine(name: string, { env }: FindImageOptions): Promise<FoundImage | null> {
-  const found = await findInEngine(env, name);
+async function fromEngine(name: string, { look }: FindImageOptions): Promise<FoundImage | null> {
+  const found = await look.find(name, isImageId(name));
   if (found === null) return null;
   const config = engineConfig(found.description);
   return config === null

@@ -5,7 +5,8 @@ import { usageError } from "../errors.ts";
 import { readTextFile } from "../io/files.ts";
 import { inputLimits } from "../io/limits.ts";
 import { replaceOwnFile } from "../io/replace-own-file.ts";
-import { inWorld, type Watching, type World } from "../io/world.ts";
+import { inWorld, note, type Watching, type World } from "../io/world.ts";
+import type { LocalEngine } from "../lock/lock.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
 import type { RegistryAccess } from "../oci/registry/registry-flags.ts";
 import {
@@ -14,6 +15,7 @@ import {
   type ExpectationRules,
   rulesOfWords,
 } from "./expect/expectation-rules.ts";
+import { lookInEngine } from "./image/from-engine.ts";
 import { noCache } from "./image/layer-cache.ts";
 import { type ImageInspection, inspectionOf } from "./inspection.ts";
 import { openOptions, openSubject } from "./open-subject.ts";
@@ -30,6 +32,8 @@ export interface InspectOptions extends OpenChoice, RegistryAccess, Watching<Ope
   readonly sarif?: string;
   /** The only place to look for a name that is no path. Default: the engine, then the registry. */
   readonly from?: "engine" | "registry";
+  /** The engine whose images are looked up. Default: Docker, and Podman where it is the only one. */
+  readonly engine?: LocalEngine;
   /** False opens layers again that are in the cache. */
   readonly cache?: boolean;
 }
@@ -64,7 +68,7 @@ async function inspectIn(asked: InspectOptions, world: World): Promise<InspectAn
   const request = {
     ...openOptions(asked, world),
     ...(cache ? {} : { cache: noCache }),
-    env: world.env,
+    look: lookInEngine(world.env, asked.engine, (line) => note(world, [line])),
     registry: await registryFor(asked, world),
     ...(from && { from }),
   };

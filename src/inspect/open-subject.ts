@@ -9,7 +9,7 @@ import type { Watching, World } from "../io/world.ts";
 import { isImageId, parseImageReference, withDefaultTag } from "../oci/reference.ts";
 import type { RegistryClient } from "../oci/registry/client.ts";
 import { isArchive, openFromArchive, saysImage } from "./image/from-archive.ts";
-import { openFromEngine } from "./image/from-engine.ts";
+import { type EngineLook, imageNotFound, openFromEngine } from "./image/from-engine.ts";
 import { openFromFile, openFromFolder } from "./image/from-folder.ts";
 import { cacheFolder, folderCache } from "./image/layer-cache.ts";
 import { isLayout, openFromLayout } from "./image/from-layout.ts";
@@ -44,7 +44,8 @@ function ownPlatform(): string {
 export interface OpenRequest extends OpenOptions {
   /** The only place to look for a name that is no path. Default: the engine, then the registry. */
   readonly from?: "engine" | "registry";
-  readonly env: World["env"];
+  /** Where images of the engine are looked for. */
+  readonly look: EngineLook;
   readonly registry: Pick<RegistryClient, "readManifest" | "readBlob" | "streamBlob">;
 }
 
@@ -67,19 +68,17 @@ export function pathOfSubject(subject: string, cwd: string, from?: OpenRequest["
 }
 
 async function openImage(name: string, request: OpenRequest): Promise<OpenedImage> {
-  const { env, from, registry } = request;
-  const inEngine = from === "registry" ? null : await openFromEngine(env, name, request);
-  const found =
-    inEngine ??
-    (from === "engine" || isImageId(name)
-      ? null
-      : await openFromRegistry(registry, withDefaultTag(parseImageReference(name)), request));
+  const { look, from, registry } = request;
+  const must = from === "engine" || isImageId(name);
+  const inEngine = from === "registry" ? null : await openFromEngine(look, name, must, request);
+  if (inEngine !== null) return inEngine;
+  const reference = must ? null : withDefaultTag(parseImageReference(name));
+  const found = reference && (await openFromRegistry(registry, reference, request));
   if (found !== null) return found;
-  throw new ImgmatchError({
-    code: "IMAGE_NOT_FOUND",
-    message: `neither a container engine here nor a registry has ${name}`,
-    fix: "check the name; write ./name for a file or folder",
-  });
+  throw imageNotFound(name, [
+    ...(from === "registry" ? [] : [await look.answered()]),
+    reference === null ? "no registry was asked" : `${reference.registry} does not have it`,
+  ]);
 }
 
 async function openPath(path: string, request: OpenRequest): Promise<OpenedImage> {

@@ -12,7 +12,10 @@ type GitReading =
 export async function askGit(
   folder: string,
   args: readonly string[],
-  { timeoutMs = 30_000 }: { readonly timeoutMs?: number } = {},
+  {
+    timeoutMs = 30_000,
+    maxBytes = 16 * 1024 * 1024,
+  }: { readonly timeoutMs?: number; readonly maxBytes?: number } = {},
 ): Promise<GitReading> {
   try {
     const { status, stdout, stderr } = await runProgram("git", ["-c", "core.fsmonitor=false", ...args], {
@@ -20,7 +23,7 @@ export async function askGit(
       env: { ...process.env, GIT_OPTIONAL_LOCKS: "0", LC_ALL: "C" },
       cwd: folder === "" ? "." : folder,
       timeoutMs,
-      maxBytes: 16 * 1024 * 1024,
+      maxBytes,
     });
     if (status === 0) return { ok: true, text: stdout.replace(/\n$/, "") };
     const [line = ""] = stderr.trim().split("\n");
@@ -35,6 +38,29 @@ export async function readRevision(folder: string, env: Environment): Promise<st
   if (env.IMGMATCH_REVISION !== undefined) return env.IMGMATCH_REVISION;
   const head = await askGit(folder, ["rev-parse", "HEAD"], { timeoutMs: 5_000 });
   return head.ok ? head.text.trim() : "";
+}
+
+export interface IndexModes {
+  /** 0o644 or 0o755 by the paths of files from the folder. */
+  readonly modes: ReadonlyMap<string, number>;
+  /** False where git was told that this disk keeps no executable bit (core.fileMode). */
+  readonly keepsBits: boolean;
+}
+
+/** The modes that git's index has of the files below a folder. Without git, or outside a repository, there are none. */
+export async function indexModes(folder: string): Promise<IndexModes> {
+  const [listed, fileMode] = await Promise.all([
+    // Half a million files.
+    askGit(folder, ["ls-files", "--stage", "-z"], { maxBytes: 128 * 1024 * 1024 }),
+    askGit(folder, ["config", "--type=bool", "core.fileMode"]),
+  ]);
+  const modes = new Map<string, number>();
+  for (const entry of listed.ok ? listed.text.split("\0") : []) {
+    // `100755 <object> <stage>	path`; links and submodules have other numbers.
+    const [, mode, path] = /^100(644|755) [^\t]*\t(.*)$/s.exec(entry) ?? [];
+    if (mode !== undefined && path !== undefined) modes.set(path, Number.parseInt(mode, 8));
+  }
+  return { modes, keepsBits: !(fileMode.ok && fileMode.text === "false") };
 }
 
 /** git's answer about a folder's commit. */

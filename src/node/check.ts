@@ -21,6 +21,8 @@ import { orderBy, sortCandidates } from "../resolve/rank.ts";
 import { rankImages, twoKinds } from "../resolve/resolve-image.ts";
 import type { RootSource, SignatureDemands } from "../oci/trust-flags.ts";
 import { isOfHost } from "../resolve/verdict.ts";
+import { lookInEngine } from "../inspect/image/from-engine.ts";
+import type { LocalEngine } from "../lock/lock.ts";
 import type { CheckAnswer } from "./check-answer.ts";
 import { type KnownFleet, type KnownSubject, knownSubject, type SubjectRequest } from "./checked-subject.ts";
 import { type Asked, type Here, judgePart, judgeSides } from "./judge-part.ts";
@@ -42,6 +44,8 @@ export interface CheckOptions
   readonly hosts?: readonly string[];
   /** All machine types of `aws`, `azure`, `gcp` or `nvidia` in place of one host, under `driver`. */
   readonly catalog?: readonly string[];
+  /** The engine whose images are looked up. Default: Docker, and Podman where it is the only one. */
+  readonly engine?: LocalEngine;
   /** Judge the CPU side alone. */
   readonly cpu?: boolean;
   /** Take no answer for one that runs without a GPU. */
@@ -98,7 +102,8 @@ async function checkIn(
   const isOther = isAboutMany(options) || otherHost(options) !== null;
   const registry = await registryFor(options, world);
   const first = isOther ? "registry" : "engine";
-  const request: SubjectRequest = { registry, lock, demands: options, first, onEvent, world };
+  const look = lookInEngine(world.env, options.engine, (line) => note(world, [line]));
+  const request: SubjectRequest = { registry, lock, demands: options, first, onEvent, world, look };
   const known = new Map<string, Promise<KnownSubject | KnownFleet>>();
   let here: Here | null = null;
   const judge = async (subject: string, host: HostFacts) => {

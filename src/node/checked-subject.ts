@@ -3,6 +3,7 @@
 import { ImgmatchError } from "../errors.ts";
 import { requiresLabel } from "../fleet/dockerfile/metadata.ts";
 import { type FoundImage, findImage } from "../inspect/find-image.ts";
+import type { EngineLook } from "../inspect/image/from-engine.ts";
 import type { ImageSourceKind, OpenedImage } from "../inspect/image/open-layers.ts";
 import { openOptions, openSubject, pathOfSubject } from "../inspect/open-subject.ts";
 import type { OpenEvent } from "../lock/statement.ts";
@@ -50,6 +51,7 @@ export interface SubjectRequest {
   readonly first: "engine" | "registry";
   readonly onEvent: Watching<OpenEvent>["onEvent"];
   readonly world: World & RootSource;
+  readonly look: EngineLook;
 }
 
 export async function knownSubject(
@@ -62,7 +64,7 @@ export async function knownSubject(
     await refuseUnsignedPath(subject, demands, world);
     return ofOpened(await open(subject, platform, request), subject, platform, lock);
   }
-  const image = await findImage(subject, { env: world.env, registry, platform, first });
+  const image = await findImage(subject, { look: request.look, registry, platform, first });
   if (image.source === "index") {
     const trust = await signatureTrustFor(demands, world);
     const tell = (line: string) => note(world, [line]);
@@ -91,10 +93,10 @@ export async function knownSubject(
 function open(
   name: string,
   platform: string,
-  { registry, onEvent, world }: SubjectRequest,
+  { registry, onEvent, world, look }: SubjectRequest,
   from?: FoundImage["source"],
 ): Promise<OpenedImage> {
-  const options = { ...openOptions({ platform, onEvent }, world), env: world.env, registry };
+  const options = { ...openOptions({ platform, onEvent }, world), look, registry };
   return openSubject(name, world.cwd, { ...options, ...(from && { from }) });
 }
 

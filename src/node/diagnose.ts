@@ -33,6 +33,8 @@ export interface EngineState {
   readonly configured: boolean;
   /** The path of the docker command; null without one. */
   readonly command: string | null;
+  /** Podman or Buildah, whose path `command` is then. */
+  readonly isPodman?: true;
 }
 
 export interface LoginState {
@@ -215,16 +217,23 @@ function closedFindings({ problems }: HostFacts, closed: readonly string[]): rea
     : [unknown("gpu", `${message}: ROCm leaves that GPU out`)];
 }
 
-function examineEngine({ answer, configured, command }: EngineState, host: HostFacts): readonly Finding[] {
+/** True if no engine is here, and nothing names one. */
+export function isAbsent({ answer, configured }: EngineState): boolean {
+  return !answer.ok && answer.problem.code === "ENGINE_NOT_FOUND" && !configured;
+}
+
+function examineEngine(state: EngineState, host: HostFacts): readonly Finding[] {
+  const { answer, command } = state;
   if (!answer.ok) {
-    const absent = answer.problem.code === "ENGINE_NOT_FOUND" && !configured;
     return [
-      absent
+      isAbsent(state)
         ? ok("engine", "none here: build and run need one, nothing else does")
         : wrong("engine", answer.problem),
     ];
   }
   const { name, shown, platform } = answer;
+  if (state.isPodman)
+    return [ok("engine", `${name} at ${shown}: add --engine podman to build, run and pull`)];
   const foreign = platform !== null && platform !== host.platform;
   const other = foreign ? `, for ${platform}: what it builds and runs is not for ${host.platform}` : "";
   const engine = ok("engine", `${name} at ${shown}${other}`);

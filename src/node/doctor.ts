@@ -2,9 +2,11 @@
 
 import { readFileSync } from "node:fs";
 import { findProgram } from "../io/run-program.ts";
-import { diagnose, type EngineState, type Finding, type LoginState } from "./diagnose.ts";
+import { diagnose, type EngineState, isAbsent, type Finding, type LoginState } from "./diagnose.ts";
 import { infoAnswer, versionAnswer } from "../oci/engine/engine-answers.ts";
 import { connectDocker } from "../oci/engine/api.ts";
+import { findPodman, hasPodman } from "../oci/engine/podman-images.ts";
+import type { LocalEngine } from "../lock/lock.ts";
 import { faultOf, ImgmatchError } from "../errors.ts";
 import { askOwnStart, askStart } from "../host/ask-start.ts";
 import type { HostProblem } from "../facts/facts.ts";
@@ -16,6 +18,11 @@ import { isErrno } from "../io/files.ts";
 import { type Environment, inWorld, type Watching, type World } from "../io/world.ts";
 import { dockerConfigPath } from "../oci/registry/credentials.ts";
 import { listLogins } from "../oci/registry/docker-config.ts";
+
+export interface DoctorOptions extends Pick<DriverQuestion, "self">, Watching {
+  /** Default: Docker, and Podman where it is the only one. */
+  readonly engine?: LocalEngine;
+}
 
 export interface DoctorAnswer {
   readonly schemaVersion: 1;
@@ -30,15 +37,12 @@ export interface DoctorAnswer {
  * const { checks } = await doctor();
  * checks.filter(({ state }) => state === "problem");
  */
-export async function doctor(
-  options: Pick<DriverQuestion, "self"> & Watching = {},
-  given?: Partial<World>,
-): Promise<DoctorAnswer> {
+export async function doctor(options: DoctorOptions = {}, given?: Partial<World>): Promise<DoctorAnswer> {
   return inWorld(options, given, (world) => doctorIn(options, world));
 }
 
 async function doctorIn(
-  { self = ["imgmatch"] }: Pick<DriverQuestion, "self">,
+  { self = ["imgmatch"], engine: named }: DoctorOptions,
   world: World,
 ): Promise<DoctorAnswer> {
   const { env } = world;
@@ -51,11 +55,31 @@ async function doctorIn(
       if (problem !== null) own.push(problem);
     }
   }
-  const [engine, logins] = await Promise.all([readEngine(env), readLogins(env)]);
+  const [engine, logins] = await Promise.all([readEngine(env, named), readLogins(env)]);
   return { schemaVersion: 1, checks: diagnose(facts, engine, logins, closedDevices(io), answers, own) };
 }
 
-async function readEngine(env: Environment): Promise<EngineState> {
+async function readEngine(env: Environment, named: LocalEngine | undefined): Promise<EngineState> {
+  const docker = named === "podman" ? null : await readDocker(env);
+  if (docker !== null && (named === "docker" || !isAbsent(docker) || !hasPodman(env))) return docker;
+  try {
+    const { program, version } = await findPodman(env);
+    const shown = findProgram(program, env) ?? program;
+    const answer = {
+      ok: true,
+      name: `${program} ${version}`,
+      shown,
+      platform: null,
+      nvidiaRuntime: false,
+    } as const;
+    return { configured: named !== undefined, command: shown, isPodman: true, answer };
+  } catch (error) {
+    if (!(error instanceof ImgmatchError)) throw error;
+    return { configured: true, command: null, answer: { ok: false, problem: error.problems[0] } };
+  }
+}
+
+async function readDocker(env: Environment): Promise<EngineState> {
   const configured = Boolean(env.DOCKER_HOST || env.DOCKER_CONTEXT);
   const command = findProgram("docker", env);
   try {

@@ -13,9 +13,10 @@ import {
   type ModuleFacts,
 } from "../inspect/nvidia/loadable-modules.ts";
 import { noCache } from "../inspect/image/layer-cache.ts";
+import { lookInEngine } from "../inspect/image/from-engine.ts";
 import { openOptions, openSubject } from "../inspect/open-subject.ts";
 import type { OpenChoice, OpenEvent } from "../lock/statement.ts";
-import { inWorld, type Watching, type World } from "../io/world.ts";
+import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
 import type { RegistryAccess } from "../oci/registry/registry-flags.ts";
 import { type ProvedVariant, proveVariants } from "./prove-variants.ts";
@@ -123,7 +124,7 @@ async function modulesOf(
     // The cache of layers has no code.
     cache: noCache,
     inspector: collection.inspector,
-    env: world.env,
+    look: lookInEngine(world.env, undefined, (line) => note(world, [line])),
     registry: await registryFor(options, world),
     ...(from && { from }),
   };

@@ -24,6 +24,7 @@ import { hiddenOutput, pulumi } from "./packages.ts";
 import type { CellsAlone, PreparedFleet } from "./prepared-fleet.ts";
 import type { ImageMeans, ImageProvider, ServerLogin } from "./providers/provider.ts";
 import type { StackImage } from "./stack-images.ts";
+import { usualTime } from "../fleet/engines/source-date-epoch.ts";
 import { openStaging, stagedTime, type Staging } from "./stage.ts";
 import type { Digest } from "../oci/digest.ts";
 
@@ -114,7 +115,7 @@ async function registerImage(
   const built = inStack === null ? null : timesBuilt(inStack.dockerfile, cell.id, inputDigest);
   const again = (built ?? 0) + (part === "lost" ? 1 : 0);
   // The provider reads the old paths of an image that is kept.
-  const mtime = part === "keep" && inStack !== null ? stagedTime(inStack.path ?? "") : (epoch ?? 0);
+  const mtime = part === "keep" && inStack !== null ? stagedTime(inStack.path ?? "") : (epoch ?? usualTime);
   const files = await staging.stage(
     { ...request, dockerfile },
     dockerfileName(cell.id, inputDigest, again),

@@ -21,6 +21,7 @@ import type { BuildRequest } from "../fleet/engines/engine.ts";
 import { contextItems, isWhole } from "../fleet/engines/context-items.ts";
 import { noNamedContexts, writeContextItems } from "../fleet/engines/staged-context.ts";
 import type { ContextEntry } from "../fleet/context/context.ts";
+import { usualTime } from "../fleet/engines/source-date-epoch.ts";
 import { ignoring } from "../io/files.ts";
 import { isLeft, ownedName } from "../io/owner.ts";
 import { makeFolderFor } from "../io/project-folder.ts";
@@ -107,7 +108,8 @@ async function stageBuild(
 
 /** The time of the files of a staged context, from the path of a Dockerfile in it. */
 export function stagedTime(dockerfile: string): number {
-  const [, seconds = "0"] = /(?:^|[\\/])contexts[\\/][0-9a-f]{16}-(\d{1,11})[\\/]/.exec(dockerfile) ?? [];
+  const [, seconds = usualTime] =
+    /(?:^|[\\/])contexts[\\/][0-9a-f]{16}-(\d{1,11})[\\/]/.exec(dockerfile) ?? [];
   return Number(seconds);
 }
 
@@ -126,7 +128,7 @@ async function stageContext(
   makeFolderFor(join(contexts, name));
   ends.push(await useContext(contexts, name));
   await removeUnused(contexts, name);
-  const context = join(contexts, mtime === 0 ? name : `${name}-${mtime}`);
+  const context = join(contexts, mtime === usualTime ? name : `${name}-${mtime}`);
   // A copy of an earlier run must have exactly the files that were hashed.
   if (await isWhole(context, contextFiles, [dockerfiles])) return context;
   await rm(context, { recursive: true, force: true });

@@ -101,7 +101,7 @@ test("only what the system refuses gets a code", () => {
 
 test("a program that cannot be started for want of files is an error with a code", () => {
   const script = `
-    const { runProgram } = await import(${JSON.stringify(join(process.cwd(), "src/fleet/engines/program.ts"))});
+    const { runProgram } = await import(${JSON.stringify(join(process.cwd(), "src/oci/engine/program.ts"))});
     const { systemProblem } = await import(${JSON.stringify(join(process.cwd(), "src/io/system-error.ts"))});
     const { openSync } = await import("node:fs");
     try { for (;;) openSync("/dev/null", "r"); } catch {}

@@ -58,6 +58,8 @@ export function withLaunchHost(command: Command): Command {
 
 export const catalogOption =
   "Add all machine types of aws, azure, gcp or nvidia as hosts, one cloud or a list";
+export const engineOfImages =
+  "Look for images in this engine (default: docker, podman where that is the only one)";
 export const driverOption = "Assume this driver where the facts name none, as for machine types: 580.95.05";
 export const noGpu = "Assume that a host has no GPU where its facts do not tell";
 export const cpuOption = "Choose only images without GPU code, also where the GPUs are broken";

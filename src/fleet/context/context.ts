@@ -1,8 +1,8 @@
 /** Lists and hashes a build context, with the same result on every machine. */
 
 import { createHash } from "node:crypto";
-import { readdir, readlink, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { lstat, readdir, readlink, stat } from "node:fs/promises";
+import { join, posix } from "node:path";
 import { default as dockerignore } from "@balena/dockerignore";
 import { faultOf, ImgmatchError, type Place } from "../../errors.ts";
 import { isErrno, readTextFile, unreadable } from "../../io/files.ts";
@@ -10,18 +10,23 @@ import { openPlainFile } from "../../io/plain-file.ts";
 import { inputLimits } from "../../io/limits.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
-import { compareText, remember } from "../../io/collections.ts";
+import { compareText, once, remember } from "../../io/collections.ts";
+import { type IndexModes, indexModes } from "../../io/git.ts";
 
 export interface ContextEntry {
   /** Inside the context, with forward slashes. */
   readonly path: string;
   readonly kind: "file" | "symlink" | "folder";
-  /** 0o755 or 0o644. Only the owner's executable bit counts, as in git, so that a umask changes nothing. */
+  /** 0o755 or 0o644, as in git, so that a umask changes nothing: the mode of git's index, else the owner's executable bit. */
   readonly mode: number;
   /** sha256 of a file's content, or a link's target; empty for a folder. */
   readonly content: string;
   /** Hashed bytes of a file; 0 for anything else. No part of the context's digest. */
   readonly size: number;
+  /** The permission bits on the disk; absent for links, and where the disk keeps none. No part of the context's digest. */
+  readonly bits?: number;
+  /** The same of the folder that holds it. */
+  readonly folderBits?: number;
 }
 
 export interface BuildContext {
@@ -61,12 +66,23 @@ export async function listContext(
   await reading(folder, () => walk(folder, "", { isOwn, keep }, entries));
   entries.sort((one, other) => compareText(one.path, other.path));
   const known = new Map<string, Promise<ContextEntry>>();
+  const readModes = once(() => indexModes(folder));
+  const folders = new Map<string, Promise<number>>();
+  const folderBits = (path: string) =>
+    remember(folders, path, async () => (await stat(join(folder, path))).mode & 0o7777);
   const read = async (paths?: ReadonlySet<string>): Promise<BuildContext> => {
     const chosen: ContextEntry[] = [];
     await reading(folder, async () => {
+      const modes = await readModes();
       for (const listed of entries)
         if (paths?.has(listed.path) ?? true)
-          chosen.push(await remember(known, listed.path, () => readEntry(folder, listed)));
+          chosen.push(
+            await remember(known, listed.path, async () => {
+              const { bits, ...entry } = await readEntry(folder, listed, modes.modes, folderBits);
+              if (bits === undefined || !modes.keepsBits) return entry;
+              return { ...entry, bits, folderBits: await folderBits(posix.dirname(listed.path)) };
+            }),
+          );
     });
     return { entries: chosen, digest: digestOf(describeContext(chosen)) };
   };
@@ -139,6 +155,11 @@ async function walk(
   for (const item of items) {
     const path = prefix === "" ? item.name : `${prefix}/${item.name}`;
     if (await filter.isOwn(path)) continue;
+    if (item.name.includes("\uFFFD") && (await isNoText(join(folder, path)))) {
+      // A hidden folder of such a name cannot be read for what shows its files again.
+      if (filter.keep(path)) throw noText(path);
+      continue;
+    }
     if (item.isDirectory()) {
       // A later `!` line may show files of a hidden folder again, so it is walked too.
       const counts = await walk(folder, path, filter, entries);
@@ -156,14 +177,40 @@ async function walk(
   return items.length === 0 || others > 0;
 }
 
-async function readEntry(folder: string, { path, kind, target }: ListedEntry): Promise<ContextEntry> {
+/** True for a name that is not UTF-8: Node.js has put U+FFFD in place of what it could not read. */
+async function isNoText(full: string): Promise<boolean> {
+  return lstat(full).then(
+    () => false,
+    (error: unknown) => isErrno(error, "ENOENT"),
+  );
+}
+
+function noText(path: string): ImgmatchError {
+  return new ImgmatchError({
+    code: "FILE_UNREADABLE",
+    message:
+      "its name is not UTF-8: no build by BuildKit can send the file, and imgmatch sends the same files with every engine",
+    fix: "rename the file (ls -b shows the bytes of its name), or hide it with * in .dockerignore",
+    at: { file: path },
+  });
+}
+
+async function readEntry(
+  folder: string,
+  { path, kind, target }: ListedEntry,
+  modes: IndexModes["modes"],
+  folderBits: (path: string) => Promise<number>,
+): Promise<ContextEntry> {
   switch (kind) {
     case "folder":
-      return folderEntry(path);
+      return { ...folderEntry(path), bits: await folderBits(path) };
     case "symlink":
       return { path, kind, mode: 0o777, content: target, size: 0 };
-    case "file":
-      return { path, kind, ...(await hashFile(join(folder, path))) };
+    case "file": {
+      const { bits, ...hashed } = await hashFile(join(folder, path));
+      const mode = modes.get(path) ?? ((bits & 0o100) === 0 ? 0o644 : 0o755);
+      return { path, kind, mode, ...hashed, bits };
+    }
   }
 }
 
@@ -171,8 +218,8 @@ export function folderEntry(path: string): ContextEntry {
   return { path, kind: "folder", mode: 0o755, content: "", size: 0 };
 }
 
-/** Takes mode, size and content from one open file: they agree even if the path gets another file meanwhile. */
-async function hashFile(full: string): Promise<Pick<ContextEntry, "mode" | "content" | "size">> {
+/** Takes bits, size and content from one open file: they agree even if the path gets another file meanwhile. */
+async function hashFile(full: string): Promise<Pick<Required<ContextEntry>, "bits" | "content" | "size">> {
   const hash = createHash("sha256");
   let size = 0;
   try {
@@ -186,7 +233,7 @@ async function hashFile(full: string): Promise<Pick<ContextEntry, "mode" | "cont
         size += bytesRead;
         hash.update(buffer.subarray(0, bytesRead));
       }
-      return { mode: (mode & 0o100) === 0 ? 0o644 : 0o755, content: hash.digest("hex"), size };
+      return { bits: mode & 0o7777, content: hash.digest("hex"), size };
     } finally {
       await file.close();
     }

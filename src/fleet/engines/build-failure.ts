@@ -3,7 +3,9 @@
 import { ImgmatchError } from "../../errors.ts";
 import type { ProblemCode } from "../../problem-codes.ts";
 import { namesLocalBase } from "../../oci/local-base.ts";
+import { parseDockerfile } from "../dockerfile/instructions.ts";
 import type { Advice } from "./advice.ts";
+import type { BuildRequest } from "./engine.ts";
 
 export interface BuildFailure {
   /** The step as BuildKit names it, for example `[2/3] RUN make`; null when no step is to blame. */
@@ -23,7 +25,7 @@ export function isFull({ message, lastLines }: BuildFailure): boolean {
  * `folder`: where the engine keeps its data, if known.
  */
 export function buildFailure(
-  cell: string,
+  { cell, dockerfile }: Pick<BuildRequest, "cell" | "dockerfile">,
   failure: BuildFailure,
   advice: Advice,
   folder?: string,
@@ -32,13 +34,26 @@ export function buildFailure(
   const place = step === null ? "the build failed" : `step ${step} failed`;
   // An engine may quote a step of several lines, or what a program printed.
   const [first = "", ...rest] = message.split(/\r?\n/);
-  const { code, fix } = kind(failure, advice, folder);
+  const { code, fix } = unreadDocument(failure, dockerfile) ?? kind(failure, advice, folder);
   return new ImgmatchError({
     code,
     message: `${cell}: ${place}: ${first}`,
     details: [...rest, ...lastLines].map((line) => `    ${line}`),
     ...(fix === null ? {} : { fix }),
   });
+}
+
+/**
+ * A front end without here-documents takes their lines for instructions (moby/buildkit, dockerfile 1.4; containers/buildah 1.33). It counts the
+ * lines of the rendered Dockerfile: the instruction is named, which the user has written.
+ */
+function unreadDocument({ message }: BuildFailure, dockerfile: string) {
+  if (!/unknown instruction/i.test(message)) return null;
+  const found = parseDockerfile(dockerfile).instructions.find(({ documents }) => documents !== "");
+  if (found === undefined) return null;
+  const code: ProblemCode = "BUILD_FAILED";
+  const fix = `this engine reads no here-documents, as in: ${found.text.trim()}; begin the Dockerfile with # syntax=docker/dockerfile:1 for Docker, build with Docker 23, Podman 5 or Buildah 1.33 and newer, or write the lines into a file and COPY it`;
+  return { code, fix };
 }
 
 function kind(

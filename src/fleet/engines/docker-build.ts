@@ -9,7 +9,7 @@ import type { BuildRequest } from "./engine.ts";
 import type { BuildWatch } from "../../oci/engine/built-image.ts";
 import { cacheReference } from "./cache.ts";
 import type { BuildFailure } from "./build-failure.ts";
-import { lastLineOf, runProgram } from "./program.ts";
+import { lastLineOf, runProgram } from "../../oci/engine/program.ts";
 import type { SharedFailures } from "./shared-failure.ts";
 import { namedContextFlags, noNamedContexts, nothingMore, type StageContext } from "./staged-context.ts";
 import { withTemporaryFolder } from "../../io/temporary-folder.ts";

@@ -8,7 +8,7 @@ import type { LocalEngine, LockedLocal } from "../../lock/lock.ts";
 import { isDigest } from "../../oci/digest.ts";
 import { engineOfBuilder, inspectBuilder, seesNoImages } from "./buildx/inspect-builder.ts";
 import type { EngineName } from "./engine-traits.ts";
-import { findPodman, findPodmanImage, podmanImageIds } from "./podman/podman-images.ts";
+import { findPodman, findPodmanImage, podmanImageIds } from "../../oci/engine/podman-images.ts";
 
 /**
  * Name → the image that this engine builds on, or null if the engine has no image of the name. Throws `BASE_UNRESOLVED` for a buildx builder

@@ -11,6 +11,14 @@ export function sourceDateEpoch(env: Readonly<Record<string, string | undefined>
 // moby/buildkit, exporter/containerimage/export.go
 const refusal = 'exporter option "rewrite-timestamp" conflicts with';
 
+/** 1980-02-01T00:00Z: zip holds no time before 1980, and 1980-01-01 is in 1979 west of Greenwich. */
+export const usualTime = 318_211_200;
+
+/** The time of every file of a build context, in seconds since 1970. */
+export function contextTime(env: Readonly<Record<string, string | undefined>>): number {
+  return sourceDateEpoch(env) ?? usualTime;
+}
+
 /**
  * Runs one build with the option where it is wanted and taken, else without. The containerd image store of Docker 25 to 28 unpacks whatever is
  * built, and the option excludes that. Only the attempt tells, after the last step; the second one has all steps in its cache.

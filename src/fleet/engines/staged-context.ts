@@ -3,16 +3,16 @@
  * leave out must not reach an image, and modes and times must be the same on every machine.
  */
 
-import { createReadStream, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { chmod, lstat, lutimes, mkdir, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { isLeft, ownedName } from "../../io/owner.ts";
-import { makeTemporaryFolder } from "../../io/temporary-folder.ts";
 import { remember } from "../../io/collections.ts";
-import { ImgmatchError } from "../../errors.ts";
+import { ImgmatchError, InternalError } from "../../errors.ts";
+import { ignoring } from "../../io/files.ts";
 import type { BuildRequest } from "./engine.ts";
-import { type ContextItem, contextItems } from "./context-items.ts";
+import { type ContextItem, contextItems, isWhole } from "./context-items.ts";
 
 /**
  * An ignore file for a context of which all is to be sent. It replaces the context's ignore file, whose patterns were applied
@@ -92,11 +92,34 @@ async function stage({ contextDir, contextFiles, contextDigest }: Staged, mtime:
   // time for the kept file (docker/buildx, build/opt.go, SharedKey): equal names must mean equal files, and no other process may have the name by chance.
   const folder = join(root, contextDigest?.replace(":", "-") ?? basename(root));
   await mkdir(folder);
-  const items = contextItems(contextDir, contextFiles, mtime);
+  await fill(folder, contextItems(contextDir, contextFiles, mtime));
+  return folder;
+}
+
+async function fill(folder: string, items: readonly ContextItem[]): Promise<void> {
   await writeContextItems(folder, items);
   // A new entry changes a folder's time, so from the end.
-  for (const { path } of [...items].reverse()) await lutimes(join(folder, path), mtime, mtime);
-  return folder;
+  for (const { path, mtime } of [...items].reverse()) await lutimes(join(folder, path), mtime, mtime);
+}
+
+/** Copies a context into a folder below this one, to stay; a whole copy that is there stays. */
+export async function keepContext(request: Staged, below: string, mtime: number): Promise<string> {
+  const { contextDir, contextFiles, contextDigest } = request;
+  const name = contextDigest?.slice("sha256:".length);
+  if (name === undefined) throw new InternalError(`the context ${contextDir} has no digest`);
+  const folder = join(below, `${name}-${mtime}`);
+  if (await isWhole(folder, contextFiles)) return folder;
+  await rm(folder, { recursive: true, force: true });
+  const partial = `${folder}-${ownedName()}`;
+  try {
+    await mkdir(partial, { recursive: true });
+    await fill(partial, contextItems(contextDir, contextFiles, mtime));
+    // If another process or cell was first, its copy is the same.
+    await rename(partial, folder).catch(ignoring("ENOTEMPTY", "EEXIST"));
+    return folder;
+  } finally {
+    await rm(partial, { recursive: true, force: true });
+  }
 }
 
 /**
@@ -112,17 +135,5 @@ export async function writeContextItems(folder: string, items: readonly ContextI
       else await writeFile(to, content?.() ?? "", { flag: "wx" });
       await chmod(to, mode);
     }
-  }
-}
-
-/** The bytes of the file that `write` writes: a whole image, which comes from an engine in no other way. */
-export async function* writtenFile(write: (file: string) => Promise<unknown>): AsyncGenerator<Uint8Array> {
-  const folder = await makeTemporaryFolder();
-  try {
-    const file = join(folder, "image.tar");
-    await write(file);
-    yield* createReadStream(file, { highWaterMark: 2 ** 20 });
-  } finally {
-    await rm(folder, { recursive: true, force: true });
   }
 }

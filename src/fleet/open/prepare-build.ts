@@ -1,10 +1,9 @@
 /** Prepares the plan of a build, or of images that were built: reads the lock, and asks registries and engines for bases. */
 
-import { groupBy } from "../../io/collections.ts";
 import type { EngineName } from "../engines/engine-traits.ts";
 import type { UnresolvedBases } from "../engines/jobs.ts";
 import { type Problem, throwProblems } from "../../errors.ts";
-import { linesToHide } from "../context/cell-context.ts";
+import { contextNotes } from "./context-notes.ts";
 import type { Fleet } from "./open-fleet.ts";
 import type { FindBaseDigest, FindLocalBase } from "./find-bases.ts";
 import { type FleetPlanOptions, planFleet } from "./plan-fleet.ts";
@@ -86,7 +85,7 @@ export async function prepareBuild(
   isPlanned = true;
   const unresolved = unresolvedBases(plan, fleet, waiting, takesLocal);
   for (const problem of unresolved.values()) tell(problem);
-  note(world, strayNotes(plan, fleet));
+  note(world, contextNotes(plan, fleet));
   if (takesLocal) note(world, localBases(plan).map(describeLocal));
   throwProblems(problems);
   return { plan, lock, findBaseDigest, unresolved };
@@ -141,18 +140,6 @@ function unresolvedBases(
     }
   }
   return found;
-}
-
-/** Warns of files that tools leave in the build context, for cells that will be built. */
-function strayNotes({ cells }: Plan, { folderOf }: Fleet): readonly string[] {
-  const building = cells.flatMap(({ cell, action, context }) =>
-    action === "build" && context !== null ? [{ dir: folderOf(cell).dir, context }] : [],
-  );
-  return [...groupBy(building, ({ dir }) => dir)].flatMap(([dir, cells]) => {
-    const lines = linesToHide(cells.map(({ context }) => context));
-    if (lines.length === 0) return [];
-    return `warning: the images take what tools leave in the build context, and every change of it builds them again; hide it in ${dir}/.dockerignore: ${lines.join(" ")}`;
-  });
 }
 
 async function localLookup(

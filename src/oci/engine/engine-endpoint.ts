@@ -7,6 +7,7 @@ import { ImgmatchError } from "../../errors.ts";
 import { fieldsOf } from "../../io/json.ts";
 import { isErrno, readTextFile } from "../../io/files.ts";
 import type { Environment } from "../../io/world.ts";
+import { hasPodman } from "./podman-images.ts";
 import { dockerConfigFolder, homeFolder } from "../registry/docker-config.ts";
 
 export type Endpoint =
@@ -54,7 +55,9 @@ export async function findEndpoint(env: Environment, io: EndpointIo = diskIo): P
   throw new ImgmatchError({
     code: "ENGINE_NOT_FOUND",
     message: `no container engine: DOCKER_HOST is not set and none of ${usual.join(", ")} exists`,
-    fix: "install and start Docker (Debian, Ubuntu: apt-get install docker.io), or set DOCKER_HOST to an engine",
+    fix: hasPodman(env)
+      ? "add --engine podman: Podman or Buildah is here"
+      : "install and start Docker (Debian, Ubuntu: apt-get install docker.io), or set DOCKER_HOST to an engine; Podman is --engine podman",
   });
 }
 

@@ -1,4 +1,13 @@
-import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, utimesSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { makeFolder, writeIn } from "../../support/folders.ts";
@@ -123,4 +132,18 @@ describe("errors", () => {
       await expect(readContext(root, at)).rejects.toMatchObject({ code: "FILE_UNREADABLE" });
     },
   );
+});
+
+test("a file whose name is not UTF-8 is named with what to do, unless it is hidden", async () => {
+  const root = makeFolder({ "a.txt": "" });
+  writeFileSync(
+    Buffer.concat([Buffer.from(join(root, "caf")), Buffer.from([0xe9]), Buffer.from(".bin")]),
+    "",
+  );
+  await expect(readContext(root, at)).rejects.toMatchObject({
+    code: "FILE_UNREADABLE",
+    problems: [{ at: { file: "caf\uFFFD.bin" }, fix: expect.stringContaining("rename the file") }],
+  });
+  writeIn(root, ".dockerignore", "*.bin\n");
+  expect(await paths(root)).toEqual([".dockerignore", "a.txt"]);
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { lockEntryOf, lockOf } from "../../../src/fleet/engines/built-cell.ts";
 import { isReady, jobOf } from "../../../src/fleet/engines/jobs.ts";
-import { bakePlan } from "../../../src/fleet/export-bake.ts";
+import { bakeFile, bakeJobs } from "../../../src/fleet/export-bake.ts";
 import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
 import { planFleet } from "../../../src/fleet/open/plan-fleet.ts";
 import { render } from "../../../src/fleet/render.ts";
@@ -176,7 +176,7 @@ describe("a cell", () => {
 
   test("has its arguments in a bake file", async () => {
     const { fleet, plan } = await planned(makeFolder(files));
-    const { target } = bakePlan(plan, fleet, { contextAt: () => ".", revision: "" });
+    const { target } = bakeFile(bakeJobs(plan, fleet, ""), () => ".");
     expect(target["x86-64-v3_3-12"]?.args).toMatchObject({ MARCH_FLAGS: "-march=x86-64-v3", PYTHON: "3.12" });
   });
 });

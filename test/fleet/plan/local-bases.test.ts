@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { lockEntryOf, lockOf } from "../../../src/fleet/engines/built-cell.ts";
 import { isReady, jobOf } from "../../../src/fleet/engines/jobs.ts";
-import { bakePlan } from "../../../src/fleet/export-bake.ts";
+import { bakeJobs } from "../../../src/fleet/export-bake.ts";
 import { declaredImages } from "../../../src/fleet/audit/declared-image.ts";
 import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
 import { type FleetPlanOptions, planFleet } from "../../../src/fleet/open/plan-fleet.ts";
@@ -126,7 +126,7 @@ describe("a base that no registry has", () => {
         message: expect.stringMatching(/own\/base .*only docker on this machine.*to build the images again/),
       },
     ]);
-    expect(() => bakePlan(plan, fleet, { contextAt: () => ".", revision: "" })).toThrow(
+    expect(() => bakeJobs(plan, fleet, "")).toThrow(
       /its base own\/base is in no registry, only docker on one machine has it/,
     );
     const kept = (await planned({ lock: await built() })).plan;

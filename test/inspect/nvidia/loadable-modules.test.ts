@@ -1,3 +1,4 @@
+import { lookInEngine } from "../../../src/inspect/image/from-engine.ts";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -38,7 +39,12 @@ function blob(digest: string): Buffer {
 async function modulesOf(subject: string) {
   const collection = collectModules();
   const options = { platform: "linux/amd64", cache: noCache, inspector: collection.inspector };
-  await openSubject(subject, "/", { ...options, env: {}, registry: registry as never, from: "registry" });
+  await openSubject(subject, "/", {
+    ...options,
+    look: lookInEngine({}, undefined, () => {}),
+    registry: registry as never,
+    from: "registry",
+  });
   return collection;
 }
 

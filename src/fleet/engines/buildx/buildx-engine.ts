@@ -14,7 +14,7 @@ import { formatImageReference, parseImageReference } from "../../../oci/referenc
 import type { BuildRequest, Engine } from "../engine.ts";
 import type { BuildWatch, BuiltImage } from "../../../oci/engine/built-image.ts";
 import { pushFailure, retryPush } from "../push-failure.ts";
-import { createRewriting, sourceDateEpoch } from "../source-date-epoch.ts";
+import { contextTime, createRewriting, sourceDateEpoch } from "../source-date-epoch.ts";
 import { type Advice, adviceFor } from "../advice.ts";
 import {
   argsWithExtra,
@@ -28,7 +28,8 @@ import { createCacheTargets, inlineCache, noCache } from "../cache.ts";
 import { buildFailure, type BuildFailure } from "../build-failure.ts";
 import type { DockerEngineOptions } from "../docker/docker-engine.ts";
 import { createSharedFailures } from "../shared-failure.ts";
-import { createStaging, writtenFile } from "../staged-context.ts";
+import { createStaging } from "../staged-context.ts";
+import { writtenFile } from "../../../oci/engine/written-file.ts";
 import { type BuilderFacts, engineOfBuilder, inspectBuilder, seesNoImages } from "./inspect-builder.ts";
 
 export interface BuildxOptions extends Omit<DockerEngineOptions, "credentials"> {
@@ -59,7 +60,7 @@ export async function createBuildxEngine({
     command: ["buildx", "build", ...chosen],
     cacheFrom: cache.from,
     stepOptions,
-    stage: createStaging(epoch ?? 0),
+    stage: createStaging(contextTime(env)),
     shared: createSharedFailures(),
     withLocalBases: localBasesOf(facts, engineOf),
     advice: adviceFor(facts.driver === "docker" ? "engine" : "builder", ca),
@@ -161,7 +162,7 @@ async function buildx(
   if (failure === null) return built;
   const pushed = notWritten(failure, writes);
   if (pushed !== null) throw pushFailure(pushed, failure.message, means.advice);
-  throw buildFailure(request.cell, failure, means.advice);
+  throw buildFailure(request, failure, means.advice);
 }
 
 /** The reference whose push it was that failed, or null when something else did. */

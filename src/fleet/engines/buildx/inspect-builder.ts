@@ -2,7 +2,7 @@
 
 import type { Environment } from "../../../io/world.ts";
 import { ImgmatchError } from "../../../errors.ts";
-import { runProgram } from "../program.ts";
+import { runProgram } from "../../../oci/engine/program.ts";
 
 export interface BuilderFacts {
   readonly name: string;

@@ -1,6 +1,6 @@
 /** The Docker Engine. The docker command hands a build to its BuildKit; imgmatch asks the engine's API for the rest. */
 
-import { createRewriting, sourceDateEpoch } from "../source-date-epoch.ts";
+import { contextTime, createRewriting, sourceDateEpoch } from "../source-date-epoch.ts";
 import {
   forgetName,
   hasContentStore,
@@ -30,7 +30,7 @@ import { createStaging } from "../staged-context.ts";
 import type { StepOptions } from "../step-options.ts";
 import { createSharedFailures } from "../shared-failure.ts";
 import { buildFailure, isFull } from "../build-failure.ts";
-import { runProgram } from "../program.ts";
+import { runProgram } from "../../../oci/engine/program.ts";
 import { registryAuthHeader } from "../../../oci/registry/docker-config.ts";
 import { type Digest, isDigest } from "../../../oci/digest.ts";
 import type { ImageReference } from "../../../oci/reference.ts";
@@ -78,7 +78,7 @@ export async function createDockerEngine({
   const means: DockerBuildMeans = {
     ...(await findClient(api, env, rewrites)),
     ...{ cacheFrom: cache.from, stepOptions: { secrets, ssh, network } },
-    ...{ stage: createStaging(epoch ?? 0), shared: createSharedFailures() },
+    ...{ stage: createStaging(contextTime(env)), shared: createSharedFailures() },
   };
   // moby/buildkit, "Inline cache": the frontend's argument, which no Dockerfile sees. It honours SOURCE_DATE_EPOCH since 0.11 (Docker 23).
   const inline: Readonly<Record<string, string>> = cache.to.length > 0 ? { BUILDKIT_INLINE_CACHE: "1" } : {};
@@ -113,7 +113,7 @@ export async function createDockerEngine({
 
 async function imageOf(
   api: DockerApi,
-  { cell }: BuildRequest,
+  request: BuildRequest,
   { digest: imageId, failure }: DockerBuilt,
   advice: Advice,
   signal: AbortSignal,
@@ -124,12 +124,12 @@ async function imageOf(
     await api.read("/version", versionAnswer, { signal });
     // The folder of the engine's data.
     const info = isFull(failure) ? await api.read("/info", infoAnswer).catch(() => null) : null;
-    throw buildFailure(cell, failure, advice, info?.DockerRootDir ?? undefined);
+    throw buildFailure(request, failure, advice, info?.DockerRootDir ?? undefined);
   }
   if (imageId === null) {
     throw new ImgmatchError({
       code: "ENGINE_FAILED",
-      message: `the engine at ${api.endpoint.shown} ended the build of ${cell} without an image and without an error`,
+      message: `the engine at ${api.endpoint.shown} ended the build of ${request.cell} without an image and without an error`,
       fix: "see the engine's log (journalctl -u docker)",
     });
   }

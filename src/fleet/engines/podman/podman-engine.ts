@@ -6,21 +6,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ImgmatchError } from "../../../errors.ts";
 import { isDigest } from "../../../oci/digest.ts";
-import type { ProgramOptions } from "../../../io/run-program.ts";
 import type { Environment } from "../../../io/world.ts";
 import { lostBase } from "../../../oci/engine/tag-local-bases.ts";
 import { replaceLocalBases } from "../../../oci/local-base.ts";
-import { formatImageReference } from "../../../oci/reference.ts";
+import { findBases } from "../../dockerfile/bases.ts";
+import { formatImageReference, parseImageReference } from "../../../oci/reference.ts";
 import { isLoopback } from "../../../oci/registry/registry-endpoint.ts";
 import type { BuildRequest, Engine } from "../engine.ts";
 import type { BuildWatch, BuiltImage } from "../../../oci/engine/built-image.ts";
-import { sourceDateEpoch } from "../source-date-epoch.ts";
+import { contextTime, sourceDateEpoch } from "../source-date-epoch.ts";
 import { type Advice, adviceFor } from "../advice.ts";
 import type { StepOptions } from "../step-options.ts";
 import { buildFlags } from "../docker-build.ts";
 import { buildFailure } from "../build-failure.ts";
 import type { DockerEngineOptions } from "../docker/docker-engine.ts";
-import { lastLineOf, runProgram } from "../program.ts";
+import { lastLineOf, runProgram } from "../../../oci/engine/program.ts";
 import { pushFailure } from "../push-failure.ts";
 import {
   createStaging,
@@ -28,10 +28,15 @@ import {
   noNamedContexts,
   nothingMore,
   type StageContext,
-  writtenFile,
 } from "../staged-context.ts";
 import { withTemporaryFolder } from "../../../io/temporary-folder.ts";
-import { findPodman, findPodmanImage, type Podman } from "./podman-images.ts";
+import {
+  findPodman,
+  findPodmanImage,
+  type Podman,
+  podmanAnswer,
+  podmanArchive,
+} from "../../../oci/engine/podman-images.ts";
 
 /** `ca`: beside the certificates that it trusts already. */
 export type PodmanOptions = Pick<DockerEngineOptions, "env" | "ca" | keyof StepOptions>;
@@ -42,19 +47,14 @@ export async function createPodmanEngine({ env, ca, ...stepOptions }: PodmanOpti
   const podman = await findPodman(usable);
   const { program, version } = podman;
   const epoch = sourceDateEpoch(env);
-  const means = { podman, stepOptions, stage: createStaging(epoch ?? 0), epoch, advice };
+  const means = { podman, stepOptions, stage: createStaging(contextTime(env)), epoch, advice };
   return {
     isHere: true,
     attests: false,
     describe: async () => `${program} ${version}`,
     diffIds: (name, watch) => diffIds(podman, name, watch),
     build: (request, watch) => build(means, request, watch),
-    save: (image, { signal, onLog }) =>
-      writtenFile(async (file) => {
-        // The archive has the layers unchanged, each under its digest: nothing is compressed for one reading.
-        const to = `docker-archive:${file}`;
-        await answerOf(podman, ["push", image.id.slice("sha256:".length), to], { signal, onLine: onLog });
-      }),
+    save: ({ id }, { signal, onLog }) => podmanArchive(podman, id, { signal, onLine: onLog }),
     async push(image, to, { signal, onLog }) {
       const name = formatImageReference(to);
       return withTemporaryFolder(async (folder) => {
@@ -74,17 +74,6 @@ export async function createPodmanEngine({ env, ca, ...stepOptions }: PodmanOpti
   };
 }
 
-/** Throws `ENGINE_FAILED` with the last words of one that fails. */
-async function answerOf(
-  { program, env }: Podman,
-  args: readonly string[],
-  options: Pick<ProgramOptions, "signal" | "onLine">,
-): Promise<string> {
-  const { status, stdout, lastLines } = await runProgram(program, args, { env, ...options });
-  if (status !== 0) throw engineFailed(`${program}: ${lastLineOf(lastLines)}`);
-  return stdout;
-}
-
 async function diffIds(podman: Podman, name: string, { signal }: BuildWatch): Promise<readonly string[]> {
   const { program } = podman;
   const [kind, layers] =
@@ -93,7 +82,7 @@ async function diffIds(podman: Podman, name: string, { signal }: BuildWatch): Pr
       : [["image", "inspect"], ".RootFS.Layers"];
   const format = `{{range ${layers}}}{{println .}}{{end}}`;
   const bare = name.replace(/^sha256:/, "");
-  const said = await answerOf(podman, [...kind, "--format", format, "--", bare], { signal });
+  const said = await podmanAnswer(podman, [...kind, "--format", format, "--", bare], { signal });
   return said.split("\n").filter(isDigest);
 }
 
@@ -116,6 +105,7 @@ async function build(
   for (const id of request.localBases ?? []) {
     if ((await findPodmanImage(podman, id)) === null) throw lostBase(id, program);
   }
+  await pullFromLoopback(podman, request, { signal, onLog });
   const context = await stage(request);
   const named = await namedContextFlags(request, stage);
   return withTemporaryFolder(async (folder) => {
@@ -160,11 +150,35 @@ async function build(
         message: lastLineOf(lastLines),
         lastLines: lastLines.slice(-13, -1),
       };
-      throw buildFailure(request.cell, failure, advice);
+      throw buildFailure(request, failure, advice);
     }
     const id = (await readFile(idFile, "utf8")).trim().replace(/^sha256:/, "");
     return { id: `sha256:${id}`, size: null };
   });
+}
+
+/**
+ * A registry on loopback may speak plain http, as for pushes. The bases from there are pulled before, so that `--tls-verify=false` counts for
+ * them alone; the build pulls what could not be had, and tells why.
+ */
+async function pullFromLoopback(
+  { program, env }: Podman,
+  { dockerfile, args, platform, contexts = [] }: BuildRequest,
+  { signal, onLog }: BuildWatch,
+): Promise<void> {
+  const folders = Object.fromEntries(contexts.map(({ name, contextDir }) => [name, contextDir]));
+  const bases = findBases(dockerfile, "Dockerfile", { args, platform, contexts: folders });
+  for (const ref of new Set(bases.map((base) => base.ref))) {
+    const { registry, repository, digest } = parseImageReference(ref);
+    if (digest === null || !isLoopback(registry)) continue;
+    // Podman 4 takes no tag beside a digest.
+    const flags = ["--quiet", "--tls-verify=false", "--platform", platform];
+    await runProgram(program, ["pull", ...flags, `${registry}/${repository}@${digest}`], {
+      env,
+      signal,
+      onLine: onLog,
+    });
+  }
 }
 
 /** Since Podman 4.2 and Buildah 1.27 (their release notes, `--build-context`). */

@@ -105,7 +105,9 @@ function programOf({ program, args, settings = {} }: LaunchRequest): readonly st
   const line = program === undefined ? args : [program, ...args];
   if (program === undefined && entrypoint === "no")
     throw cannot(
-      "pass arguments to the image's entrypoint: srun starts a command beside it",
+      args.length === 0
+        ? "start the image's entrypoint: srun starts a command beside it"
+        : "pass arguments to the image's entrypoint: srun starts a command beside it",
       'add --command PROGRAM, or --set entrypoint=yes for an entrypoint that ends with exec "$@"',
     );
   if (program !== undefined && entrypoint === "yes")

@@ -59,6 +59,10 @@ describe("a Slurm job", () => {
     const { program: _, ...plain } = request;
     expect(refusal(slurm, plain)).toMatch(/srun starts a command beside it/);
     expect(refusal(slurm, { ...plain, settings: { entrypoint: "yes" } })).toBeNull();
+    // Nobody gave arguments.
+    expect(refusal(slurm, { ...plain, args: [] })).toMatch(
+      /cannot start the image's entrypoint: srun starts/,
+    );
     expect(refusal(slurm, { ...request, settings: { entrypoint: "yes" } })).toMatch(/and the entrypoint too/);
     expect(refusal(slurm, { ...plain, args: [], settings: { entrypoint: "yes" } })).toMatch(
       /without a command/,
