@@ -113,6 +113,10 @@ describe("check of an environment", () => {
     expect(await check(named, h200)).toMatchObject({
       ...{ exit: 0, answer: { requires: { cuda: { toolkit: "10.2", code: ["compute_50"] } } } },
     });
+    // Beside code of a newer toolkit its PTX keeps its own version.
+    expect((await check({ ...named, ...torch(13, 90) }, h200, "--all")).answer.requires?.cuda).toMatchObject({
+      ...{ toolkit: "13.0", code: ["sm_90", "compute_50@6.5", "compute_90"] },
+    });
     const loaded = { ...numba({ "numba/cuda/kernel.ptx": ptx("6.5", "sm_50") }) };
     expect(await check(loaded, laptop)).toMatchObject({ exit: 3, answer: { fits: null } });
   });
