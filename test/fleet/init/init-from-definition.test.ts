@@ -122,7 +122,8 @@ describe("a bake file", needs(whyNoBuildxPlugin), () => {
       Dockerfile: "FROM a\n",
     };
     await expect(taken(files, "docker-bake.hcl", withBuildx())).rejects.toMatchObject({
-      code: "ENGINE_FAILED",
+      code: "MATRIX_SYNTAX",
+      problems: [{ at: { file: "docker-bake.hcl", line: 2 } }],
       message: expect.stringContaining("strange"),
     });
     const elsewhere = { ...files, "docker-bake.hcl": 'target "app" {\n}\n' };
@@ -165,7 +166,7 @@ describe("a docker command that goes wrong", () => {
 
   test("gets no more than 4 GiB of memory", async () => {
     await expect(askedWith('echo "at most $(ulimit -v) KiB" >&2; exit 1')).rejects.toMatchObject({
-      problems: [{ code: "ENGINE_FAILED", message: "docker buildx bake --print: at most 4194304 KiB" }],
+      problems: [{ code: "MATRIX_SYNTAX", message: "docker buildx bake --print: at most 4194304 KiB" }],
     });
     await expect(askedWith('echo "fatal error: runtime: out of memory" >&2; exit 2')).rejects.toMatchObject({
       problems: [
