@@ -114,7 +114,11 @@ describe("check of an environment", () => {
       ...{ exit: 0, answer: { requires: { cuda: { toolkit: "10.2", code: ["compute_50"] } } } },
     });
     // Beside code of a newer toolkit its PTX keeps its own version.
-    expect((await check({ ...named, ...torch(13, 90) }, h200, "--all")).answer.requires?.cuda).toMatchObject({
+    const beside = numba({
+      "numba/cuda/kernel.ptx": ptx("6.5", "sm_50"),
+      [`numba/${module("_cuda")}`]: gpuLibrary(codeOf(13, 90)),
+    });
+    expect((await check(beside, h200)).answer.requires?.cuda).toMatchObject({
       ...{ toolkit: "13.0", code: ["sm_90", "compute_50@6.5", "compute_90"] },
     });
     const loaded = { ...numba({ "numba/cuda/kernel.ptx": ptx("6.5", "sm_50") }) };
