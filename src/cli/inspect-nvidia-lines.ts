@@ -6,7 +6,7 @@ import type { TargetCount } from "../inspect/nvidia/gpu-inspection.ts";
 
 export const nvidiaLines = {
   code: nvidiaTexts,
-  targets: ({ gpu }: ImageInspection) => gpu?.targets.map(({ target }) => target) ?? [],
+  targets: ({ requires: { cuda } }: ImageInspection) => cuda?.code ?? [],
   cards: () => [],
   needs: cudaLines,
 } as const;

@@ -10,7 +10,7 @@ import type { ElfDynamic } from "./elf/dynamic.ts";
 import { isElf } from "./elf/elf.ts";
 import { isContainer } from "./nvidia/fatbin.ts";
 import type { GpuCode } from "./nvidia/gpu-inspection.ts";
-import { readPtxEntry } from "./nvidia/ptx-versions.ts";
+import { readPtxEntry } from "./nvidia/ptx-text.ts";
 import { type GpuVendor, gpuVendors } from "../hardware/gpu-vendors.ts";
 
 export interface FileInspection {

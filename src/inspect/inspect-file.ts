@@ -39,7 +39,7 @@ import {
 } from "./file-inspection.ts";
 import { gpuCodeSearch } from "./nvidia/find-gpu-code.ts";
 import { createGpuTally } from "./nvidia/gpu-inspection.ts";
-import { readPtxEntry } from "./nvidia/ptx-versions.ts";
+import { readPtxEntry } from "./nvidia/ptx-text.ts";
 
 const machineNames: Readonly<Record<number, string>> = {
   [elfMachine.x86]: "x86",

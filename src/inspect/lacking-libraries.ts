@@ -1,6 +1,13 @@
 /** Finds libraries with GPU code that have none for a host's GPUs, although other libraries beside them have. */
 
-import { type Requirement, type Side, sidesOf, withSide } from "../lock/requirement.ts";
+import {
+  answerOfSide,
+  releaseOf,
+  type Requirement,
+  type Side,
+  sidesOf,
+  withSide,
+} from "../lock/requirement.ts";
 import { noDigest } from "../oci/digest.ts";
 import { askNow, checkFitBy } from "../resolve/check-fit.ts";
 import type { HostView } from "../resolve/host-view.ts";
@@ -24,10 +31,11 @@ export function lackingLibraries(
 ): readonly LackingLibrary[] {
   const [side, ...others] = sidesOf(requires);
   if (side === undefined || others.length > 0 || side.needs.or !== undefined) return [];
-  const { libraries, isOfVendor } = vendorCode[side.vendor];
-  return libraries(files).flatMap(({ path, targets, carried = [] }) => {
+  const { libraries, codeOf, isOfVendor } = vendorCode[side.vendor];
+  return libraries(files).flatMap((library) => {
+    const { path, targets } = library;
     if (targets.length === 0) return [];
-    const code = [...targets, ...carried];
+    const code = codeOf(library, answerOfSide(releaseOf, side));
     const own = withSide(requires, { ...side, needs: { ...side.needs, code } } as Side);
     const misfit = checkFitBy(askNow, { platform, requires: own, axes: {}, digest: noDigest }, view, {});
     return misfit.ok ? [] : [{ path, misfit, isOfVendor: isOfVendor(path) }];

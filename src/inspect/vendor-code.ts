@@ -4,7 +4,8 @@ import type { GpuVendor } from "../hardware/gpu-vendors.ts";
 import { amdLibraries, amdOf, amdTargets } from "./amd/amd-libraries.ts";
 import type { InspectedFile } from "./file-inspection.ts";
 import { isNvidiaLibrary } from "./nvidia/driver-files.ts";
-import { applicationFiles, cudaTargets, gpuOf } from "./nvidia/gpu-inspection.ts";
+import { cudaCodeEntry } from "../hardware/ptx-versions.ts";
+import { applicationFiles, cudaCode, cudaTargets, gpuOf, type TargetCount } from "./nvidia/gpu-inspection.ts";
 
 type Files = readonly InspectedFile[];
 
@@ -12,13 +13,15 @@ export interface Library {
   readonly path: string;
   readonly targets: readonly string[];
   /** Targets of code that the library may load by itself: cuFFT registers one kernel and carries the others. */
-  readonly carried?: readonly string[];
+  readonly carried?: readonly TargetCount[];
   readonly files: Files;
 }
 
 interface VendorCode {
   readonly libraries: (files: Files) => readonly Library[];
   readonly targets: (files: Files) => readonly string[];
+  /** Its code and what it carries, as the requirement of an image of this release has it. */
+  readonly codeOf: (library: Library, release: string) => readonly string[];
   /** Code that has no target, or an unknown one, in words. */
   readonly others: (files: Files) => readonly string[];
   /** Unknown kinds of code: they may be for any target. */
@@ -35,9 +38,13 @@ export const vendorCode: Readonly<Record<GpuVendor, VendorCode>> = {
         .filter(({ gpu }) => gpu.modules > 0)
         .map((file) => ({
           ...{ path: file.path, targets: cudaTargets([file]), files: [file] },
-          carried: file.gpu.embedded.map(({ target }) => target),
+          carried: file.gpu.embedded,
         })),
     targets: cudaTargets,
+    codeOf: ({ files, carried = [] }, toolkit) => [
+      ...cudaCode(files, toolkit),
+      ...carried.map(({ target, isa }) => cudaCodeEntry(target, isa ?? null, toolkit)),
+    ],
     others: (files) => {
       const { lto = [], unknownKinds = [] } = gpuOf(files) ?? {};
       return [...lto.map((target) => `lto:${target}`), ...unknownKinds.map((kind) => `unknown kind ${kind}`)];
@@ -49,6 +56,7 @@ export const vendorCode: Readonly<Record<GpuVendor, VendorCode>> = {
   amd: {
     libraries: amdLibraries,
     targets: amdTargets,
+    codeOf: ({ targets }) => targets,
     others: (files) => amdOf(files)?.unknown ?? [],
     unknownKinds: ({ amd }) => Object.keys(amd?.unknown ?? {}),
     unknownText: "GPU code that is not known",

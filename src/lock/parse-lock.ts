@@ -75,7 +75,7 @@ const measuredNow = shape<Measured>({
   }),
   cuda: orNull(
     shape({
-      code: list(text(/^(?:sm|compute)_\d{2,4}[af]?$/, "a GPU target"), mostNames),
+      code: list(text(/^(?:sm|compute)_\d{2,4}[af]?(?:@\d{1,2}\.\d)?$/, "a GPU target"), mostNames),
       minimum: orNull(text(/^\d{1,9}(?:\.\d{1,9}){1,3}$/, "a driver version")),
     }),
   ),

@@ -33,7 +33,7 @@ export interface CpuRequirement extends Alternative<CpuRequirement> {
 export interface CudaRequirement extends Alternative<CudaRequirement> {
   /** Full version, for example `12.8.1`. */
   readonly toolkit: string;
-  /** Code in the image: SASS as `sm_90a`, PTX as `compute_90`. */
+  /** Code in the image: SASS as `sm_90a`, PTX as `compute_90`, and as `compute_50@6.5` where its ISA is not the toolkit's own. */
   readonly code: readonly string[];
   readonly driver: DriverRequirement;
   /** `NVIDIA_REQUIRE_CUDA` expression of the base image. */

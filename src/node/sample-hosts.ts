@@ -84,5 +84,5 @@ export function servesGpu(requirement: CudaRequirement, compute: ComputeCapabili
 
 function codeOn(requirement: CudaRequirement, compute: ComputeCapability | null, ptx: boolean) {
   const { gpus } = sampleNvidia("0", null, { compute });
-  return checkGpuCode(requirement, gpus, { ok: true, tier: "native", ptx, cuda: null });
+  return checkGpuCode(requirement, gpus, { ok: true, tier: "native", understands: () => ptx, cuda: null });
 }

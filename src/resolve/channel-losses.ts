@@ -3,7 +3,8 @@
 import type { NamedHost } from "../facts/named-host.ts";
 import { genericOf, spirvTarget } from "../hardware/amd-generics.ts";
 import { isDroppedBy } from "../hardware/gpu-architectures.ts";
-import { parseGpuTarget, targetRunsOn } from "../hardware/gpu-target.ts";
+import { targetRunsOn } from "../hardware/gpu-target.ts";
+import { parseCudaCode } from "../hardware/ptx-versions.ts";
 import { toolkitNames } from "../hardware/gpu-vendors.ts";
 import { groupBy } from "../io/collections.ts";
 import { count, firstOf } from "../io/table.ts";
@@ -154,11 +155,11 @@ function servesAs(other: Judged, image: Judged, target: string | null): boolean 
 /** Code of this side runs on the device of a target. */
 const runs: BySide<boolean, [target: string]> = {
   nvidia({ code, toolkit }, target) {
-    const device = parseGpuTarget(target)?.compute;
+    const device = parseCudaCode(target)?.compute;
     if (code.length === 0 || code.includes(target) || device === undefined) return true;
     if (isDroppedBy(toolkit, device)) return false;
     return code.some((each) => {
-      const own = parseGpuTarget(each);
+      const own = parseCudaCode(each);
       return own !== null && targetRunsOn(own, device);
     });
   },

@@ -53,8 +53,8 @@ export type Tier = (typeof tiers)[number];
 export interface DriverService {
   readonly ok: true;
   readonly tier: Tier;
-  /** The driver library understands the PTX of the image's toolkit. */
-  readonly ptx: boolean;
+  /** The driver library understands the PTX of this CUDA version. */
+  readonly understands: (cuda: string) => boolean;
   /** The version that the program meets, for messages. */
   readonly cuda: CudaVersion | null;
 }

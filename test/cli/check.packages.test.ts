@@ -113,6 +113,14 @@ describe("check of an environment", () => {
     expect(await check(named, h200)).toMatchObject({
       ...{ exit: 0, answer: { requires: { cuda: { toolkit: "10.2", code: ["compute_50"] } } } },
     });
+    // Beside code of a newer toolkit its PTX keeps its own version.
+    const beside = numba({
+      "numba/cuda/kernel.ptx": ptx("6.5", "sm_50"),
+      [`numba/${module("_cuda")}`]: gpuLibrary(codeOf(13, 90)),
+    });
+    expect((await check(beside, h200)).answer.requires?.cuda).toMatchObject({
+      ...{ toolkit: "13.0", code: ["sm_90", "compute_50@6.5", "compute_90"] },
+    });
     const loaded = { ...numba({ "numba/cuda/kernel.ptx": ptx("6.5", "sm_50") }) };
     expect(await check(loaded, laptop)).toMatchObject({ exit: 3, answer: { fits: null } });
   });

@@ -12,6 +12,10 @@ import type { ProveAnswer } from "../../src/node/prove.ts";
 import { cudaTool, whyNoCuda } from "../inspect/support/cuda-tools.ts";
 import { makeContainer, makeEntry } from "../inspect/support/make-fatbin.ts";
 import { bundledInParts } from "../support/bundle.ts";
+import { checkFit } from "../../src/resolve/check-fit.ts";
+import { gpuHost } from "../resolve/support/hosts.ts";
+import { cuda, gpuImage } from "../resolve/support/locks.ts";
+import { samples, whyNoSamples } from "../support/reported-hosts.ts";
 import { makeFolder } from "../support/folders.ts";
 import { needs } from "../support/needs.ts";
 import { whyNoCompiler } from "../support/programs.ts";
@@ -31,6 +35,22 @@ describe("what drivers answered", () => {
     );
     expect(differing).toEqual([]);
     expect(modules.some(({ results }) => results.some(({ driver }) => loadedBy(driver) === true))).toBe(true);
+  });
+});
+
+describe("PTX beside code of a toolkit that an H200's driver does not know", needs(whyNoSamples), () => {
+  const { nvidia, modules }: Pick<ProveAnswer, "nvidia" | "modules"> =
+    whyNoSamples === null
+      ? JSON.parse(readFileSync(join(samples, "h200-vm", "prove.json"), "utf8"))
+      : { nvidia: null, modules: [] };
+  const all = modules.filter(({ made }) => made?.code === "ptx");
+  it("has versions on both sides of the driver's", () =>
+    expect(all.map(({ version }) => version)).toEqual(expect.arrayContaining(["6.5", "9.0", "9.3"])));
+
+  it.each(all)("$target of ISA $version: the driver said the same", ({ target, version, results }) => {
+    const image = gpuImage(cuda("13.4.0", ["sm_50", `${target}@${version}`]));
+    const verdict = checkFit(image, { ...gpuHost([], "580.159.04", "13.0"), nvidia });
+    expect(verdict.ok).toBe(loadedBy(results[0]?.driver ?? null));
   });
 });
 

@@ -91,6 +91,14 @@ const oldestDriverOf: Readonly<Record<string, string>> = {
   "13.3.0": "610.43.02",
 };
 
+/** PTX ISA, "Release Notes": the toolkit that wrote a version first, with the oldest driver that knows all of that toolkit. */
+const cudaOfIsa: Readonly<Record<string, readonly [cuda: string, driver: string]>> = {
+  "6.5": ["10.2", "440.33"],
+  "7.8": ["11.8", "520.61.05"],
+  "8.7": ["12.8", "570.26"],
+  "9.3": ["13.3", "610.43.02"],
+};
+
 /** CUDA Compatibility, minor-version compatibility: the oldest driver of a major. Before CUDA 11 there was no such thing. */
 const oldestDriverOfMajor: Readonly<Record<string, string>> = {
   11: "450.80.02",
@@ -229,7 +237,7 @@ export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
   // How the driver serves the toolkit.
   const toolkit = minorOf(cuda.toolkit);
   let tier: OracleAnswer["tier"] = "native";
-  let understandsPtx = false;
+  let understands = (_cuda: string, _oldest: string | undefined): boolean => false;
   const asHost = (minimum: string): void => {
     const enough = plain
       ? !older(nvidia.driver ?? "", minimum)
@@ -238,13 +246,11 @@ export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
     knowsAll();
   };
   const knowsAll = (): void => {
-    const own = oldestDriverOf[cuda.toolkit];
-    const all =
+    understands = (wanted, oldest) =>
       offered === null
-        ? plain && own !== undefined && !older(nvidia.driver ?? "", own)
-        : !older(offered, toolkit);
-    tier = all ? "native" : "minor";
-    understandsPtx = all;
+        ? plain && oldest !== undefined && !older(nvidia.driver ?? "", oldest)
+        : !older(offered, wanted);
+    tier = understands(toolkit, oldestDriverOf[cuda.toolkit]) ? "native" : "minor";
   };
   const { driver } = cuda;
   if (driver.mode === "host") asHost(driver.minimum);
@@ -276,7 +282,8 @@ export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
       const alone = loads.has("host");
       if (!alone) reasons.delete("DRIVER_TOO_OLD");
       tier = "forward";
-      understandsPtx = (understandsPtx || !alone) && !older(driver.cuda, toolkit);
+      const byHost = understands;
+      understands = (wanted, oldest) => (byHost(wanted, oldest) || !alone) && !older(driver.cuda, wanted);
       if (fails && (tooOld || !alone || keepsOrder(driver, host))) {
         reasons.delete("DRIVER_TOO_OLD");
         reasons.add("COMPAT_NOT_SUPPORTED");
@@ -300,10 +307,16 @@ export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
     }
     const code = dropped ? [] : cuda.code;
     const machine = (machineCode[gpu.compute ?? ""] ?? []).find((target) => code.includes(target));
-    const virtual = (ptx[gpu.compute ?? ""] ?? []).find((target) => code.includes(target));
+    const virtual = (ptx[gpu.compute ?? ""] ?? []).flatMap((target) =>
+      code.filter((entry) => entry.split("@")[0] === target),
+    );
+    const understood = virtual.find((entry) => {
+      const isa = cudaOfIsa[entry.split("@")[1] ?? ""];
+      return isa === undefined ? understands(toolkit, oldestDriverOf[cuda.toolkit]) : understands(...isa);
+    });
     if (machine !== undefined) runs.push(machine);
-    else if (virtual !== undefined && understandsPtx) runs.push(virtual);
-    else reasons.add(virtual === undefined ? "NO_GPU_CODE" : "PTX_TOO_NEW");
+    else if (understood !== undefined) runs.push(understood);
+    else reasons.add(virtual.length === 0 ? "NO_GPU_CODE" : "PTX_TOO_NEW");
   }
 
   const enforced =
@@ -556,7 +569,7 @@ function builtFor({ requires, measured }: LockedImage, host: HostFacts): number 
 /** Sorts as text: specific, family, machine code by minors, PTX by tenths. */
 function nearness(target: string, compute: string): string {
   const [major = "", minor = ""] = compute.split(".");
-  const digits = target.replace(/\D/g, "");
+  const digits = (target.split("@")[0] ?? "").replace(/\D/g, "");
   const away = Number(major) * 10 + Number(minor) - Number(digits);
   const group = target.startsWith("compute") ? 3 : target.endsWith("a") ? 0 : target.endsWith("f") ? 1 : 2;
   return `${group} ${String(away).padStart(4, "0")}`;

@@ -10,7 +10,7 @@ import { requireOf } from "../../resolve/rules/nvidia/image-environment.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
 import type { ImageInspection } from "../inspection.ts";
 import { decidedFloor, loadedFiles, measureFloor } from "../nvidia/driver-floor.ts";
-import { cudaTargets } from "../nvidia/gpu-inspection.ts";
+import { cudaCode, cudaTargets } from "../nvidia/gpu-inspection.ts";
 import { holdersOf, hostDriver, type MeasuredDriver, undecidedPath } from "../nvidia/measured-cuda.ts";
 import { type AdoptedSide, type AskedImage, choiceNote, noSide } from "./adopted-side.ts";
 import type { Statement } from "../../lock/statement.ts";
@@ -47,7 +47,7 @@ function cudaOf(inspection: ImageInspection, { cuda: stated }: Statement): CudaR
   const major = String(parseCudaVersion(stated)?.parts[0]);
   const holders = holdersOf(inspection.files);
   const loaded = loadedFiles(holders, inspection.driver, major).map(({ file }) => file);
-  const code = cudaTargets(loaded);
+  const code = cudaCode(loaded, stated);
   const minimum = decidedFloor(measureFloor(holders, inspection.driver, major))?.minimum ?? null;
   const ownDriver = cuda.driver?.mode === "host" ? null : cuda.driver;
   const host = minimum === null ? null : hostDriver(minimum, inspection.driver);

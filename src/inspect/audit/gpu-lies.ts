@@ -135,7 +135,7 @@ function uncompiledTargets(of: CodeOf, inspection: ImageInspection, origin: Imag
 }
 
 function missingIn({ code, isFound }: CodeOf, found: readonly string[]): readonly string[] {
-  return code.filter((target) => !isFound(target, found));
+  return code.filter((entry) => !isFound(entry.split("@")[0] ?? entry, found));
 }
 
 /** The code that was found, with the declared code if some may be hidden. */

@@ -7,7 +7,7 @@ import type { GpuCode, ToolkitCount } from "./gpu-inspection.ts";
 
 export interface GpuFile {
   readonly path: string;
-  readonly gpu: Pick<GpuCode, "toolkits">;
+  readonly gpu: Pick<GpuCode, "toolkits"> & Partial<Pick<GpuCode, "places">>;
   readonly needed: readonly string[];
 }
 
@@ -51,7 +51,8 @@ export function measureFloor(
 ): FloorAnswer | null {
   if (files.every(({ gpu }) => gpu.toolkits.length === 0)) return null;
   const counted = loadedFiles(files, driver, major);
-  const dated = counted.flatMap(({ path, gpu }) => {
+  const ofRuntime = counted.filter((file) => !isPtxAlone(file));
+  const dated = (ofRuntime.length > 0 ? ofRuntime : counted).flatMap(({ path, gpu }) => {
     const toolkit = newestToolkit(gpu.toolkits);
     return toolkit === null ? [] : [{ path, toolkit, major: majorOf(toolkit) }];
   });
@@ -75,6 +76,11 @@ export function measureFloor(
   return zstd !== undefined && majorOf(toolkit) === "12"
     ? { ...of, minimum: zstdFloor.minimum, raisedBy: `zstd-compressed code in ${zstd.path}` }
     : { ...of, minimum: floor.minimum, raisedBy: null };
+}
+
+/** The file is PTX, which a program hands to the driver whatever runtime it has: the code's own ISA counts. */
+function isPtxAlone({ gpu: { places, toolkits } }: GpuFile): boolean {
+  return (places?.file ?? 0) > 0 && toolkits.every(({ code }) => code === "ptx");
 }
 
 /** null if the files do not decide it. */

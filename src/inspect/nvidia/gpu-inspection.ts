@@ -1,10 +1,11 @@
 /** Counts NVIDIA's GPU code of a file, and of an image: targets, toolkits, compression, code of unknown kind. */
 
+import { compareVersionTexts } from "../../hardware/driver-version.ts";
 import { compareTargets, isPtx } from "../../hardware/gpu-target.ts";
+import { cudaCodeEntry, toolkitsOfPtx } from "../../hardware/ptx-versions.ts";
 import { compareText } from "../../io/collections.ts";
 import { count, createCodeTally, sortedCounts } from "../tally.ts";
 import type { FatbinCompression, FatbinEntry } from "./fatbin.ts";
-import { toolkitsOfPtx } from "./ptx-versions.ts";
 
 export interface GpuCode {
   /** Containers and lone files of code: the driver chooses in each for itself. */
@@ -38,6 +39,8 @@ export interface GpuCode {
 export interface TargetCount {
   readonly target: string;
   readonly modules: number;
+  /** The newest PTX ISA of these modules, `8.7`; absent for machine code. */
+  readonly isa?: string;
 }
 
 /** The range of toolkits that may have made code. It is one toolkit if both ends are equal. */
@@ -65,7 +68,7 @@ export type GpuTally = ReturnType<typeof createGpuTally>;
 
 /** Targets with their modules, and toolkits, of one part of a file. */
 function createPart() {
-  const targets = new Map<string, number>();
+  const targets: TargetCounts = new Map();
   const toolkits = new Map<string, ToolkitCount>();
   return {
     targets,
@@ -81,7 +84,7 @@ function createPart() {
 export function createGpuTally() {
   const { add, complain, result } = createCodeTally();
   const parts = { registered: createPart(), embedded: createPart() };
-  const [relocatable, lto] = [new Map<string, number>(), new Map<string, number>()];
+  const [relocatable, lto]: [TargetCounts, TargetCounts] = [new Map(), new Map()];
   const unknown = new Map<number, number>();
   const compression = new Map<FatbinCompression, number>();
   return {
@@ -98,7 +101,7 @@ export function createGpuTally() {
         }
         const targets = entry.kind === "lto" ? lto : isLinked ? part.targets : relocatable;
         const target = targetOf(entry);
-        if (!seen.has(`${entry.kind} ${target}`)) count(targets, target);
+        countTarget(targets, target, entry, !seen.has(`${entry.kind} ${target}`));
         seen.add(`${entry.kind} ${target}`);
         const toolkit = isLinked || entry.kind === "ptx" ? toolkitOf(entry, entry.exact ?? null) : null;
         if (toolkit !== null) part.add(toolkit);
@@ -145,9 +148,27 @@ function rangeOf({ version, arch }: FatbinEntry): Pick<ToolkitCount, "minimum" |
     : { minimum: null, maximum: null };
 }
 
-function counts(map: ReadonlyMap<string, number>): TargetCount[] {
+type TargetCounts = Map<string, Omit<TargetCount, "target">>;
+
+function countTarget(
+  targets: TargetCounts,
+  target: string,
+  { kind, version: { major, minor } }: FatbinEntry,
+  isFirstOfModule: boolean,
+): void {
+  const { modules = 0, isa: before } = targets.get(target) ?? {};
+  const isa = kind === "ptx" ? newerIsa(before, `${major}.${minor}`) : before;
+  targets.set(target, { modules: modules + Number(isFirstOfModule), ...(isa !== undefined && { isa }) });
+}
+
+/** What holds several versions of PTX for a target needs a driver for the newest. */
+function newerIsa(a: string | undefined, b: string | undefined): string | undefined {
+  return compareVersionTexts(a ?? "0", b ?? "0") < 0 ? b : a;
+}
+
+function counts(map: TargetCounts): TargetCount[] {
   return [...map]
-    .map(([target, modules]) => ({ target, modules }))
+    .map(([target, counted]) => ({ target, ...counted }))
     .sort((a, b) => compareTargets(a.target, b.target));
 }
 
@@ -175,7 +196,7 @@ export interface ImageGpu {
    * The numbers of files and of modules with each target. `relocatable` counts modules that the device linker left: the driver takes only
    * their PTX.
    */
-  readonly targets: readonly ({ readonly target: string; readonly files: number } & ModuleCounts)[];
+  readonly targets: readonly (Omit<TargetCount, "modules"> & { readonly files: number } & ModuleCounts)[];
   readonly lto: readonly string[];
   /** Unknown kinds of code: they may hold any target. */
   readonly unknownKinds: readonly number[];
@@ -207,17 +228,22 @@ export function applicationFiles<File extends CodeFile>(
 export function gpuOf(files: readonly CodeFile[]): ImageGpu | null {
   const codes = files.flatMap(({ gpu }) => (gpu === null ? [] : [gpu]));
   if (codes.length === 0) return null;
-  const targets = new Map<string, { files: number } & ModuleCounts>();
+  const targets = new Map<string, { files: number } & ModuleCounts & Pick<TargetCount, "isa">>();
   for (const {
     gpu: { targets: own, relocatable },
   } of applicationFiles(files)) {
     const left = relocatable.filter(({ target }) => isPtx(target));
-    for (const name of new Set([...own, ...left].map(({ target }) => target))) {
+    const all = [...own, ...left];
+    for (const name of new Set(all.map(({ target }) => target))) {
       const before = targets.get(name) ?? { files: 0, modules: 0, relocatable: 0 };
+      const isa = all
+        .filter(({ target }) => target === name)
+        .reduce((a, b) => newerIsa(a, b.isa), before.isa);
       targets.set(name, {
         files: before.files + 1,
         modules: before.modules + modulesWith(name, own),
         relocatable: before.relocatable + modulesWith(name, left),
+        ...(isa !== undefined && { isa }),
       });
     }
   }
@@ -235,4 +261,9 @@ export function gpuOf(files: readonly CodeFile[]): ImageGpu | null {
 /** The names of NVIDIA's targets of these files together. */
 export function cudaTargets(files: readonly CodeFile[]): readonly string[] {
   return gpuOf(files)?.targets.map(({ target }) => target) ?? [];
+}
+
+/** The code of these files together, as the requirement of an image of this toolkit has it; null for an unknown toolkit. */
+export function cudaCode(files: readonly CodeFile[], toolkit: string | null): readonly string[] {
+  return gpuOf(files)?.targets.map(({ target, isa }) => cudaCodeEntry(target, isa ?? null, toolkit)) ?? [];
 }

@@ -11,7 +11,8 @@ import { alone, type FileInspector } from "../workers/file-inspector.ts";
 import { type FoundPiece, gpuCodeSearch } from "./find-gpu-code.ts";
 import { createGpuTally, relocatablePlace, type ToolkitCount } from "./gpu-inspection.ts";
 import { compareTargets } from "../../hardware/gpu-target.ts";
-import { ptxOfToolkit, readPtxEntry } from "./ptx-versions.ts";
+import { ptxOfToolkit } from "../../hardware/ptx-versions.ts";
+import { readPtxEntry } from "./ptx-text.ts";
 
 /** The part of a module that a verdict reads. */
 export interface ModuleFacts {

@@ -17,7 +17,7 @@ import {
   runtimesOf,
   runtimesThere,
 } from "./driver-floor.ts";
-import { applicationFiles, cudaTargets, type ImageGpu } from "./gpu-inspection.ts";
+import { applicationFiles, cudaCode, type ImageGpu } from "./gpu-inspection.ts";
 
 export type MeasuredDriver =
   | { readonly mode: "host"; readonly minimum: string; readonly l4t?: string }
@@ -76,14 +76,17 @@ export function measureCuda(files: readonly InspectedFile[], gpu: ImageGpu | nul
         ? null
         : {
             toolkit: measured?.toolkit ?? null,
-            code: cudaTargets(files),
+            code: cudaCode(files, measured?.toolkit ?? null),
             driver: driverOf(bundled, driver, measured?.minimum ?? null),
             toolkitFile: measured?.file ?? null,
             raisedBy: measured?.raisedBy ?? null,
           },
     choices: chosen.map(({ by, files: members, toolkit, file, minimum, raisedBy }) => ({
       ...{ by, toolkit, toolkitFile: file, raisedBy },
-      code: cudaTargets(members.map(({ file }) => file)),
+      code: cudaCode(
+        members.map(({ file }) => file),
+        toolkit,
+      ),
       driver: driverOf(bundled, driver, minimum),
       files: members.map(({ path }) => path).sort(),
     })),

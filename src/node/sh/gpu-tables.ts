@@ -6,7 +6,9 @@ import { amdArchitectures } from "../../hardware/amd-architectures.ts";
 import type { ComputeCapability } from "../../hardware/compute-capability.ts";
 import { gpuArchitectures } from "../../hardware/gpu-architectures.ts";
 import type { GpuClass } from "../../hardware/gpu-class.ts";
-import { parseGpuTarget } from "../../hardware/gpu-target.ts";
+import { cudaOfPtx, parseCudaCode } from "../../hardware/ptx-versions.ts";
+import { compareVersionTexts, minorOf } from "../../hardware/driver-version.ts";
+import { isPtx } from "../../hardware/gpu-target.ts";
 import { type DriverScale, driverScales } from "../../facts/facts.ts";
 import type { CudaRequirement, RocmRequirement } from "../../lock/requirement.ts";
 import { orderSteps } from "../../resolve/order-steps.ts";
@@ -18,18 +20,48 @@ import { bestCode, compatViews, sampleHost, sampleNvidia, servesGpu } from "../s
 import { codeNumber } from "./compile-order.ts";
 import { tabulate } from "./require-tables.ts";
 
+/** The needs of an image, with PTX of one need alone: the CUDA version `ptx`, or null for PTX that every driver understands. */
+export interface ScriptNeeds extends CudaRequirement {
+  readonly ptx: string | null;
+  /** The number of the image's targets. */
+  readonly targets: number;
+}
+
+/**
+ * The parts of an image's needs that a script judges one after the other, since a grid tells of one version of PTX: each has the machine code,
+ * and the PTX that a driver of `ptx` understands.
+ */
+export function scriptNeeds({ toolkit, code, driver, require }: CudaRequirement): readonly ScriptNeeds[] {
+  const needOf = (text: string) => {
+    const read = parseCudaCode(text);
+    return read?.kind === "ptx" ? cudaOfPtx(read.isa, toolkit) : null;
+  };
+  const isWithin = (text: string, ptx: string | null) => {
+    const need = needOf(text);
+    return need === null || (ptx !== null && compareVersionTexts(minorOf(need), minorOf(ptx)) <= 0);
+  };
+  const levels = [...new Set(code.filter(isPtx).map(needOf))];
+  return (levels.length === 0 ? [toolkit] : levels).map((ptx) => ({
+    ...{ toolkit, driver, ptx, targets: new Set(code).size, ...(require !== undefined && { require }) },
+    code: code.filter((text) => isWithin(text, ptx)),
+  }));
+}
+
 /**
  * The answer by driver. A digit is a fit: twice the tier's place, and 1 more where the driver understands the image's PTX. `u`, `v` and `w`
  * depend on the host's container toolkit, which a script does not see: at best they fit, in that tier. Other letters are reasons.
  */
-export function driverGrid(requirement: CudaRequirement, scale: DriverScale, gpuClass: GpuClass): string {
+export function driverGrid(requirement: ScriptNeeds, scale: DriverScale, gpuClass: GpuClass): string {
   const views = requirement.driver.mode === "compat" ? compatViews : compatViews.slice(0, 1);
   return tabulate((driver, cuda) => {
     const answers = views.map((compat) => {
       const view = sampleNvidia(driver, cuda, { scale, class: gpuClass, compat });
       const service = checkDriver(requirement, view);
       return service.ok
-        ? String(2 * tiers.indexOf(service.tier) + Number(service.ptx))
+        ? String(
+            2 * tiers.indexOf(service.tier) +
+              Number(requirement.ptx === null || service.understands(requirement.ptx)),
+          )
         : (reasonLetters[service.code] ?? "?");
     });
     const [first = "?"] = answers;
@@ -97,7 +129,7 @@ function codeAt(requirement: CudaRequirement, number: number): string {
   const best = bestCode(requirement, compute, true);
   const machine = bestCode(requirement, compute, false);
   if (best === null) return "-";
-  const target = parseGpuTarget(best.target);
+  const target = parseCudaCode(best.target);
   if (target === null) throw new InternalError(`the rules choose the unknown target ${best.target}`);
   const built = numberOf(target.compute);
   const key = codeNumber(orderSteps.code.key(best));

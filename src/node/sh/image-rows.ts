@@ -6,13 +6,7 @@ import { amdFamilies } from "../../hardware/cpu-models.ts";
 import { parseVersion } from "../../hardware/driver-version.ts";
 import { gpuClasses } from "../../hardware/gpu-class.ts";
 import { type DriverScale, driverScales } from "../../facts/facts.ts";
-import {
-  type CudaRequirement,
-  type GpuNeeds,
-  type Side,
-  sidesOf,
-  vendorsOf,
-} from "../../lock/requirement.ts";
+import { type GpuNeeds, type Side, sidesOf, vendorsOf } from "../../lock/requirement.ts";
 import { byVendor, type GpuVendor, gpuVendors } from "../../hardware/gpu-vendors.ts";
 import type { Lock, LockedImage } from "../../lock/lock.ts";
 import { alternativesOf } from "../../lock/alternatives.ts";
@@ -20,7 +14,7 @@ import { compareText, remember } from "../../io/collections.ts";
 import { featuresBuiltFor } from "../../resolve/built-for.ts";
 import { normalizePlatform } from "../../lock/lock.ts";
 import { compileOrder } from "./compile-order.ts";
-import { amdCodeRow, codeTable, driverGrid } from "./gpu-tables.ts";
+import { amdCodeRow, codeTable, driverGrid, type ScriptNeeds, scriptNeeds } from "./gpu-tables.ts";
 import { createInterner, type Interner, requireTables } from "./require-tables.ts";
 
 export interface FleetRows {
@@ -56,25 +50,33 @@ type Tables = Readonly<Record<GpuVendor, Interner>>;
 const needsRows: {
   readonly [V in GpuVendor]: {
     readonly letter: string;
-    readonly text: (needs: GpuNeeds[V], xnack: boolean) => string;
+    readonly texts: (needs: GpuNeeds[V], xnack: boolean) => readonly string[];
     readonly rows: (texts: readonly string[]) => readonly string[];
   };
 } = {
   nvidia: {
     letter: "",
-    text: (needs) => JSON.stringify(gpuPart(needs)),
+    texts: (needs) => scriptNeeds(needs).map((each) => JSON.stringify(each)),
     rows: (texts) => gpuRows(parseTexts(texts)),
   },
-  amd: { letter: "a", text: amdCodeRow, rows: (texts) => texts.map((text) => `A ${text}`) },
+  amd: {
+    letter: "a",
+    texts: (needs, xnack) => [amdCodeRow(needs, xnack)],
+    rows: (texts) => texts.map((text) => `A ${text}`),
+  },
 };
 
-function needsCell<V extends GpuVendor>({ vendor, needs }: Side<V>, tables: Tables, xnack: boolean): string {
-  const { letter, text } = needsRows[vendor];
-  return `${letter}${tables[vendor].numberOf(text(needs, xnack))}`;
+function needsCells<V extends GpuVendor>(
+  { vendor, needs }: Side<V>,
+  tables: Tables,
+  xnack: boolean,
+): readonly string[] {
+  const { letter, texts } = needsRows[vendor];
+  return texts(needs, xnack).map((text) => `${letter}${tables[vendor].numberOf(text)}`);
 }
 
-function parseTexts(texts: readonly string[]): readonly CudaRequirement[] {
-  return texts.map((text) => JSON.parse(text) as CudaRequirement);
+function parseTexts(texts: readonly string[]): readonly ScriptNeeds[] {
+  return texts.map((text) => JSON.parse(text) as ScriptNeeds);
 }
 
 /**
@@ -100,18 +102,19 @@ export function fleetRows(
     const { requires, repository, tag, digest } = image;
     const name = repository === undefined ? tag : `${repository}:${tag}`;
     const [side] = sidesOf(requires);
-    const needs = side === undefined ? "-" : needsCell(side, tables, xnack);
     const ranks = order.ranks(offer).split("/");
     const last = ranks.pop();
-    const group = [
-      "I",
-      normalizePlatform(image.platform),
-      sets.numberOf(features),
-      kernelOf(requires.kernel),
-      needs,
-      ranks.map((rank) => `${rank}/`).join(""),
-    ].join(" ");
-    remember(groups, group, () => []).push(`${last} ${name} ${digest?.slice("sha256:".length)}`);
+    for (const needs of side === undefined ? ["-"] : needsCells(side, tables, xnack)) {
+      const group = [
+        "I",
+        normalizePlatform(image.platform),
+        sets.numberOf(features),
+        kernelOf(requires.kernel),
+        needs,
+        ranks.map((rank) => `${rank}/`).join(""),
+      ].join(" ");
+      remember(groups, group, () => []).push(`${last} ${name} ${digest?.slice("sha256:".length)}`);
+    }
   }
   const rows = [...groups].flatMap(([group, images]) => [group, ...images]);
   const requirements = parseTexts(tables.nvidia.texts());
@@ -169,23 +172,18 @@ function unprintedRows(needs: readonly (readonly string[])[]): readonly string[]
   });
 }
 
-/** Only the fields that the rules read: equal needs share tables. */
-function gpuPart({ toolkit, code, driver, require }: CudaRequirement): CudaRequirement {
-  return { toolkit, code, driver, ...(require === undefined ? {} : { require }) };
-}
-
 function kernelOf(kernel: string | undefined): string {
   if (kernel === undefined) return "-";
   // No kernel meets a requirement that is no version.
   return parseVersion(kernel) === null ? "x" : kernel;
 }
 
-function gpuRows(requirements: readonly CudaRequirement[]): readonly string[] {
+function gpuRows(requirements: readonly ScriptNeeds[]): readonly string[] {
   const [codes, grids, requires] = [createInterner(), createInterner(), createInterner()];
   const rows = requirements.map((requirement) =>
     [
       "G",
-      new Set(requirement.code).size,
+      requirement.targets,
       codes.numberOf(codeTable(requirement)),
       ...driverScales.map((scale) => scaleCell(requirement, scale, grids, requires)),
     ].join(" "),
@@ -200,7 +198,7 @@ function gpuRows(requirements: readonly CudaRequirement[]): readonly string[] {
 
 /** `4,4,5,5,5/0,3,0,3`: grids by class of GPU, then tables by container runtime. Equal numbers are written once. */
 function scaleCell(
-  requirement: CudaRequirement,
+  requirement: ScriptNeeds,
   scale: DriverScale,
   grids: Interner,
   requires: Interner,

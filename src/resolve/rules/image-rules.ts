@@ -16,7 +16,7 @@ const pinsRule: ImageRule = ({ axes }, { pins }) => (pins === undefined ? null :
 const kindRule: ImageRule = ({ requires }, { cpuOnly, requireGpu }) => {
   const needsGpus = sideOf(requires) !== "cpu";
   if (needsGpus && cpuOnly === true)
-    return misfit("PIN_MISMATCH", "has GPU code, an image without is asked for (--cpu)", [
+    return misfit("PIN_MISMATCH", "needs a GPU, and the CPU alone is asked for (--cpu)", [
       { text: "leave --cpu out", remedy: { kind: "option", leaveOut: "cpuOnly" } },
     ]);
   if (needsGpus || requireGpu !== true) return null;

@@ -8,7 +8,7 @@ import { memorySource } from "../../../src/inspect/byte-source.ts";
 import { readElf } from "../../../src/inspect/elf/elf.ts";
 import { readCubin } from "../../../src/inspect/nvidia/cubin.ts";
 import { findCode } from "../../../src/inspect/inspect-file.ts";
-import { readPtxEntry } from "../../../src/inspect/nvidia/ptx-versions.ts";
+import { readPtxEntry } from "../../../src/inspect/nvidia/ptx-text.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { isLong } from "../../support/long.ts";
 import {

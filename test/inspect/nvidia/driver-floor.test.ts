@@ -51,6 +51,20 @@ describe("the oldest driver", () => {
     expect(await floor([file("/a", [ptx([8, 7]), sass])])).toMatchObject({ minimum: "550.54.14" });
   });
 
+  it("is not that of PTX alone, which the driver compiles beside any runtime", async () => {
+    const sass = { kind: 2, arch: 90, version: [1, 8] as const };
+    const made = { code: "ptx", minimum: "10.2", maximum: "10.2", isZstd: false, entries: 1 } as const;
+    const ptxAlone = { toolkits: [made], places: { file: 1 } };
+    const text = { path: "/kernel.ptx", gpu: ptxAlone, needed: [] };
+    const library = await file("/app.so", [sass]);
+    expect(
+      measureFloor([text, { ...library, gpu: { ...library.gpu, places: {} } }], driverFiles([])),
+    ).toEqual({
+      ...{ toolkit: "13.0", file: "/app.so", minimum: "580.65.06", raisedBy: null },
+    });
+    expect(measureFloor([text], driverFiles([]))).toMatchObject({ toolkit: "10.2" });
+  });
+
   it("is unknown for code of several majors, of which one is loaded", async () => {
     const files = [
       file("/cuda118.so", [ptx([7, 8])], ["libcudart.so.11.0"]),

@@ -342,12 +342,26 @@ const driverOf = (minimum: string): fc.Arbitrary<DriverRequirement> =>
     { weight: 2, arbitrary: fc.constantFrom(...packages) },
   );
 
+/** PTX of some images is of another version than their toolkit's. */
+const withIsa = (target: string): fc.Arbitrary<string> =>
+  target.startsWith("compute")
+    ? fc.oneof(
+        { weight: 2, arbitrary: fc.constant(target) },
+        {
+          weight: 1,
+          arbitrary: fc.constantFrom("6.5", "7.8", "8.7", "9.3").map((isa) => `${target}@${isa}`),
+        },
+      )
+    : fc.constant(target);
+
 const cudaRequirement: fc.Arbitrary<CudaRequirement> = fc
   .constantFrom(...toolkits)
   .chain(([toolkit, minimum]) =>
     fc
       .record({
-        code: fc.uniqueArray(fc.constantFrom(...targets), { maxLength: 8 }),
+        code: fc
+          .uniqueArray(fc.constantFrom(...targets), { maxLength: 8 })
+          .chain((code) => fc.tuple(...code.map(withIsa))),
         driver: driverOf(minimum),
         require: fc.oneof(
           { weight: 3, arbitrary: fc.constant(undefined) },

@@ -107,12 +107,16 @@ function isAdded({ compat, packaged, driver, nvidia, packageCuda }: Pair): boole
 
 /** The package's libcuda is loaded. */
 function byPackage(pair: Pair, alone: DriverService | Misfit): DriverService | Misfit {
-  const { packaged, packageCuda, driver, toolkit, nvidia } = pair;
+  const { packaged, packageCuda, driver, nvidia } = pair;
   if (nvidia.scale === "linux" && compareDriverVersions(driver, packaged) === 0) return alone;
   const refused = refuseCompat(pair, alone);
   if (refused !== null) return refused;
   // "Unlike minor-version compatibility, restrictions on PTX do not apply": the package brings its own PTX compiler.
-  return { ok: true, tier: "forward", ptx: compareMinor(packageCuda, toolkit) >= 0, cuda: packageCuda };
+  const understands = (wanted: string) => {
+    const parsed = parseCudaVersion(wanted);
+    return parsed !== null && compareMinor(packageCuda, parsed) >= 0;
+  };
+  return { ok: true, tier: "forward", understands, cuda: packageCuda };
 }
 
 /** Nobody can say which libcuda is loaded: only what both serve is sure. */
@@ -122,7 +126,7 @@ function byEither(pair: Pair, alone: DriverService | Misfit): DriverService | Mi
     return {
       ok: true,
       tier: tiers.indexOf(alone.tier) > tiers.indexOf(packaged.tier) ? alone.tier : packaged.tier,
-      ptx: alone.ptx && packaged.ptx,
+      understands: (wanted) => alone.understands(wanted) && packaged.understands(wanted),
       cuda: alone.cuda,
     };
   const { compat, driver, nvidia } = pair;

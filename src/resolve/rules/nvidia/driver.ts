@@ -1,6 +1,7 @@
 /** Rule: the host's kernel driver, or a driver library inside the image, serves the image's CUDA toolkit. */
 
 import { cudaOfDriver, driverFloor, findToolkit } from "../../../hardware/cuda-toolkits.ts";
+import { cudaOfPtx, parseCudaCode } from "../../../hardware/ptx-versions.ts";
 import { findCompatPackage } from "../../../hardware/forward-compat.ts";
 import {
   type CudaVersion,
@@ -49,12 +50,17 @@ export function checkDriver(requirement: CudaRequirement, nvidia: NvidiaView): D
 }
 
 /** The versions that {@link checkDriver} compares: its answer can change at each. */
-export function driverThresholds({ toolkit, driver }: CudaRequirement): RuleThresholds {
+export function driverThresholds({ toolkit, code, driver }: CudaRequirement): RuleThresholds {
   const known = findToolkit(toolkit);
-  const own = known === null ? [] : [known.minimumDriver, driverFloor(known)?.minimum];
+  const ptx = code.flatMap((text) => cudaOfPtx(parseCudaCode(text)?.isa ?? null, toolkit) ?? []);
+  const compiled = [...new Set(ptx)].filter((cuda) => cuda !== toolkit);
+  const own = [
+    ...(known === null ? [] : [known.minimumDriver, driverFloor(known)?.minimum]),
+    ...compiled.map((cuda) => findToolkit(cuda)?.minimumDriver),
+  ];
   const drivers = [...own.filter((version) => version != null), ...comparedDrivers(driver)];
   const offered = drivers.map(cudaOfDriver).filter((cuda) => cuda !== null);
-  const cudas = [toolkit, ...(driver.mode === "compat" ? [driver.cuda] : []), ...offered];
+  const cudas = [toolkit, ...compiled, ...(driver.mode === "compat" ? [driver.cuda] : []), ...offered];
   // Toolkits differ from drivers in major and minor alone, see compareMinor.
   return { drivers, cudas: cudas.map(minorOf), after: driver.mode !== "host" };
 }
@@ -108,8 +114,8 @@ function checkL4t({ l4t }: Mode<"host">, { driver, driverText, scale }: NvidiaVi
 }
 
 function byHost(toolkit: CudaVersion, nvidia: NvidiaView): DriverService {
-  const reachesAll = reachesToolkit(toolkit, nvidia);
-  return { ok: true, tier: reachesAll ? "native" : "minor", ptx: reachesAll, cuda: nvidia.cuda };
+  const understands = (wanted: string) => reaches(wanted, nvidia);
+  return { ok: true, tier: understands(toolkit.text) ? "native" : "minor", understands, cuda: nvidia.cuda };
 }
 
 /** The user-space driver in the image works with one kernel module alone: that of its own version. */
@@ -153,10 +159,11 @@ function checkBundledDriver(
   return byHost(toolkit, nvidia);
 }
 
-/** The driver knows all of the toolkit. If its CUDA version is unknown, the toolkit's own minimum driver proves it. */
-function reachesToolkit(toolkit: CudaVersion, { cuda, driver, scale }: NvidiaView): boolean {
-  if (cuda !== null) return compareMinor(cuda, toolkit) >= 0;
-  const own = parseDriverVersion(findToolkit(toolkit.text)?.minimumDriver ?? "");
+/** The driver knows all of a toolkit. If its CUDA version is unknown, the toolkit's own minimum driver proves it. */
+function reaches(toolkit: string, { cuda, driver, scale }: NvidiaView): boolean {
+  const wanted = parseCudaVersion(toolkit);
+  if (cuda !== null) return wanted !== null && compareMinor(cuda, wanted) >= 0;
+  const own = parseDriverVersion(findToolkit(toolkit)?.minimumDriver ?? "");
   return scale === "linux" && driver !== null && own !== null && compareDriverVersions(driver, own) >= 0;
 }
 

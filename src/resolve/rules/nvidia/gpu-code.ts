@@ -2,13 +2,14 @@
 
 import { type ComputeCapability, formatComputeCapability } from "../../../hardware/compute-capability.ts";
 import { cudaOfDriver, findToolkit, toolkitCompiles } from "../../../hardware/cuda-toolkits.ts";
+import { type GpuTarget, targetRunsOn } from "../../../hardware/gpu-target.ts";
+import { type CudaCode, cudaOfPtx, parseCudaCode } from "../../../hardware/ptx-versions.ts";
 import {
-  formatGpuTarget,
-  type GpuTarget,
-  parseGpuTarget,
-  targetRunsOn,
-} from "../../../hardware/gpu-target.ts";
-import { compareVersions, minorOf, parseVersion } from "../../../hardware/driver-version.ts";
+  compareVersionTexts,
+  compareVersions,
+  minorOf,
+  parseVersion,
+} from "../../../hardware/driver-version.ts";
 import { findArchitecture, gpuArchitectures, isDroppedBy } from "../../../hardware/gpu-architectures.ts";
 import type { CudaRequirement } from "../../../lock/requirement.ts";
 import { compareText } from "../../../io/collections.ts";
@@ -29,7 +30,11 @@ export function checkGpuCode(
   gpus: readonly GpuView[],
   service: DriverService | null,
 ): readonly CodeFit[] | Misfit {
-  const image = { targets: code.flatMap((text) => parseGpuTarget(text) ?? []), toolkit };
+  const targets = code.flatMap((text) => {
+    const target = parseCudaCode(text);
+    return target === null ? [] : [{ ...target, text }];
+  });
+  const image = { targets, toolkit };
   const fits: CodeFit[] = [];
   let ptxTooNew: Misfit | null = null;
   const isServed = (gpu: GpuView) =>
@@ -43,7 +48,7 @@ export function checkGpuCode(
       if (isServed(gpu)) continue;
       const lacking = gpus.filter((each) => !isServed(each));
       return noCode(code, image, gpu, lacking, gpus);
-    } else ptxTooNew ??= tooNew(runnable[0], image, gpu, gpus, service);
+    } else ptxTooNew ??= tooNew(runnable, image, gpu, gpus, service);
   }
   return ptxTooNew ?? fits;
 }
@@ -57,13 +62,18 @@ export function compareCodeFits(a: CodeFit, b: CodeFit): number {
 }
 
 interface ImageCode {
-  readonly targets: readonly GpuTarget[];
+  /** Each with its entry in the image's code. */
+  readonly targets: readonly (CudaCode & { readonly text: string })[];
   readonly toolkit: string;
 }
 
 /** Without the PTX that the driver does not understand. */
 function usableCode(image: ImageCode, gpu: GpuView, service: DriverService | null): readonly CodeFit[] {
-  return runnableCode(image, gpu).filter(({ kind }) => kind !== "ptx" || service === null || service.ptx);
+  const targets = image.targets.filter(({ kind, isa }) => {
+    const cuda = kind === "ptx" ? cudaOfPtx(isa, image.toolkit) : null;
+    return cuda === null || service === null || service.understands(cuda);
+  });
+  return runnableCode({ ...image, targets }, gpu);
 }
 
 /** None for a card that the toolkit's major has dropped: the libraries of the toolkit have nothing for the card, whatever other files hold. */
@@ -73,7 +83,7 @@ function runnableCode({ targets, toolkit }: ImageCode, { compute }: GpuView): re
     .filter((target) => targetRunsOn(target, compute))
     .map(
       (target): CodeFit => ({
-        target: formatGpuTarget(target),
+        target: target.text,
         kind: target.kind === "ptx" ? "ptx" : kinds[target.suffix],
         distance: minorsBetween(compute, target.compute),
       }),
@@ -164,21 +174,29 @@ function addCode(toolkit: string, compute: ComputeCapability): Cure {
   return byHand(text, other);
 }
 
+/** @param runnable PTX alone, of which the oldest asks least of a driver */
 function tooNew(
-  best: CodeFit,
+  runnable: readonly CodeFit[],
   image: ImageCode,
   { label, compute }: GpuView,
   gpus: readonly GpuView[],
   service: DriverService | null,
 ): Misfit {
   const { toolkit } = image;
+  const [best = { text: "PTX", cuda: toolkit }] = runnable
+    .map(({ target }) => {
+      const [name, isa = null] = target.split("@");
+      const cuda = cudaOfPtx(isa, toolkit) ?? toolkit;
+      return { text: `${name} of ${isa === null ? `CUDA ${cuda}` : `PTX ISA ${isa} (CUDA ${cuda})`}`, cuda };
+    })
+    .sort((a, b) => compareVersionTexts(minorOf(a.cuda), minorOf(b.cuda)));
   const offered = service?.cuda?.text ?? "an unknown version";
   const number = compute === null ? "unknown" : formatComputeCapability(compute);
   return misfit(
     "PTX_TOO_NEW",
-    `${label}, compute capability ${number}, would run ${best.target} of CUDA ${toolkit}, this host's driver understands PTX up to CUDA ${offered}`,
+    `${label}, compute capability ${number}, would run ${best.text}, this host's driver understands PTX up to CUDA ${offered}`,
     [
-      ...(someDriverOffers(minorOf(toolkit), gpus) ? [driverOffering(toolkit, offered)] : []),
+      ...(someDriverOffers(minorOf(best.cuda), gpus) ? [driverOffering(best.cuda, offered)] : []),
       ...(compute === null
         ? []
         : [

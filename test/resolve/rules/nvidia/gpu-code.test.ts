@@ -74,6 +74,39 @@ describe("GPU code rule, a card that the toolkit's major has dropped", () => {
   });
 });
 
+describe("GPU code rule, PTX that is not of the toolkit's version", () => {
+  const older = ["sm_80", "compute_90", "compute_50@6.5"];
+  it.each([
+    // PTX of CUDA 10.2 beside a toolkit that the driver does not know.
+    ["9.0", older, "13.2.1", "580.95.05", "13.0", "compute_50@6.5 ptx 40"],
+    ["9.0", older, "13.2.1", "595.45.04", "13.2", "compute_90 ptx 0"],
+    ["8.0", older, "13.2.1", "580.95.05", "13.0", "sm_80 sass 0"],
+    // The tables know no toolkit of these: every driver compiles PTX older than the tables, and none compiles newer PTX.
+    ["9.0", ["compute_50@3.1"], "12.8.1", "525.60.13", "12.0", "compute_50@3.1 ptx 40"],
+    ["9.0", ["compute_90@9.9"], "13.0.2", "610.43.02", "13.5", "PTX_TOO_NEW"],
+    // A newer one than the toolkit's.
+    ["9.0", ["compute_90@8.8"], "12.8.1", "570.124.06", "12.8", "PTX_TOO_NEW"],
+    ["9.0", ["compute_90@8.8"], "12.8.1", "575.57.08", "12.9", "compute_90@8.8 ptx 0"],
+    // Machine code has no such version.
+    ["9.0", ["sm_90@8.8"], "12.8.1", "575.57.08", "12.9", "NO_GPU_CODE"],
+  ])(
+    "%s, %j of CUDA %s under driver %s with CUDA %s: %s",
+    (compute, code, toolkit, driver, reported, expected) => {
+      expect(on(compute, code, toolkit, driver, reported)).toBe(expected);
+    },
+  );
+
+  it("names the version that asks least, and a driver for it", () => {
+    const older = gpuImage(cuda("12.9.1", ["compute_90", "compute_80@8.7"]));
+    expect(checkFit(older, gpuHost([h100], "550.54.15", "12.4"))).toMatchObject({
+      code: "PTX_TOO_NEW",
+      message:
+        "GPU 0 (NVIDIA H100 80GB HBM3), compute capability 9.0, would run compute_80 of PTX ISA 8.7 (CUDA 12.8), this host's driver understands PTX up to CUDA 12.4",
+      fix: expect.stringContaining("update the driver to one that offers CUDA: 12.4 → >= 12.8"),
+    });
+  });
+});
+
 describe("GPU code rule, an image without code of its own", () => {
   it.each([
     ["9.0", "12.8.1", ""],

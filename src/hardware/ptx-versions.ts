@@ -1,0 +1,62 @@
+/** PTX ISAs: each with its first toolkit. A driver must know that toolkit's CUDA to compile the PTX. */
+
+import { toolkitTargets } from "./cuda-toolkits.ts";
+import { compareVersionTexts, compareVersions, minorOf, parseVersion } from "./driver-version.ts";
+import { type GpuTarget, isPtx, parseGpuTarget } from "./gpu-target.ts";
+import table from "./ptx-versions.json" with { type: "json" };
+
+/** Source: PTX ISA, "Release Notes", table of the release history; NVIDIA/cuda-python `_ptx_utils.py`; from 9.2 on: ptxas itself. */
+const toolkits: Readonly<Record<string, string>> = table;
+
+/**
+ * The range of toolkits of which one was the first to write a PTX ISA. No toolkit in the tables wrote an unknown ISA: such an ISA is newer
+ * than all known toolkits, or than the toolkits of its major where the major is known.
+ */
+export function toolkitsOfPtx(version: string) {
+  const known = toolkits[version];
+  if (known !== undefined) return { minimum: known, maximum: known };
+  const [first = "", ...others] = Object.keys(toolkits);
+  const [isa, oldest] = [version, first].map((text) => parseVersion(text) ?? []);
+  if (isa === undefined || oldest === undefined || compareVersions(isa, oldest) < 0)
+    return { minimum: null, maximum: toolkits[first] ?? null };
+  const near = others.findLast((each) => Number.parseInt(each, 10) === isa[0]) ?? others.at(-1) ?? first;
+  const major = Number.parseInt(toolkits[near] ?? "", 10);
+  const last = toolkitTargets.findLast(({ minor }) => Number.parseInt(minor, 10) === major)?.minor ?? "";
+  return { minimum: `${major}.${Number(last.split(".")[1]) + 1}`, maximum: null };
+}
+
+/** The PTX ISA that a toolkit (`12.8`) was the first to write; null if it brought none, or is unknown. */
+export function ptxOfToolkit(toolkit: string): string | null {
+  return Object.keys(toolkits).find((version) => toolkits[version] === toolkit) ?? null;
+}
+
+/** The PTX ISA that nvcc of a toolkit (`12.6`, `12.8.1`) writes: 8.5 of CUDA 12.6; null of a toolkit newer than the tables. */
+function ownPtx(toolkit: string): string | null {
+  const rows = Object.entries(toolkits);
+  const isAfter = (first: string) => compareVersionTexts(minorOf(toolkit), first) > 0;
+  if (isAfter(rows.at(-1)?.[1] ?? "")) return null;
+  return rows.findLast(([, first]) => isAfter(first) || minorOf(toolkit) === first)?.[0] ?? null;
+}
+
+/** A target of an image's code. `isa` is the version of PTX that is not of the image's toolkit. */
+export interface CudaCode extends GpuTarget {
+  readonly isa: string | null;
+}
+
+/** Reads an entry of an image's code: `sm_90a`, `compute_90`, and `compute_50@6.5` for PTX ISA 6.5; null for anything else. */
+export function parseCudaCode(text: string): CudaCode | null {
+  const [, name = "", isa = null] = /^([^@]+)(?:@(\d{1,2}\.\d))?$/.exec(text) ?? [];
+  const target = parseGpuTarget(name);
+  return target === null || (isa !== null && target.kind !== "ptx") ? null : { ...target, isa };
+}
+
+/** Writes such an entry: the ISA stands with PTX that is not of the toolkit's own version. */
+export function cudaCodeEntry(target: string, isa: string | null, toolkit: string | null): string {
+  const isOwn = isa === null || (toolkit !== null && ownPtx(toolkit) === isa);
+  return isOwn || !isPtx(target) ? target : `${target}@${isa}`;
+}
+
+/** The CUDA version that a driver must know to compile PTX of an image; null if every driver does. */
+export function cudaOfPtx(isa: string | null, toolkit: string): string | null {
+  return isa === null ? toolkit : toolkitsOfPtx(isa).minimum;
+}
