@@ -20,8 +20,8 @@ const sealing: Sealing = {
   openSigner: async (...asked) => (await import("./trust/sign/open-signer.ts")).openSigner(...asked),
   attachProvenance: async (...asked) =>
     (await import("./trust/provenance/write-provenance.ts")).attachProvenance(...asked),
-  findProvenance: async (...asked) =>
-    (await import("./trust/provenance/find-provenance.ts")).findProvenance(...asked),
+  findAttestations: async (...asked) =>
+    (await import("./trust/provenance/find-provenance.ts")).findAttestations(...asked),
 };
 
 const judging: Judging = {

@@ -65,8 +65,8 @@ async function publishIn(
   const { replaceBase } = bases;
   const recall = async () =>
     (await recallBuilt(fleet, { only, lockFile, replaceBase, published: true })).plan;
-  await recordDeprecated(await recall(), lockFile);
-  const before = await recall();
+  const recalled = await recall();
+  const before = (await recordDeprecated(recalled, lockFile)) ? await recall() : recalled;
   const unpushed = { ...before, cells: before.cells.filter(isUnpushed), retired: [] };
   const waiting = unpushed.cells;
   const writes = writtenRepositories(unpushed, { index: true, signs: false });

@@ -6,6 +6,7 @@ import { digestOf } from "../oci/digest-of.ts";
 import { manifestTypes } from "../oci/media-types.ts";
 import { withTag } from "../oci/reference.ts";
 import { type Artifact, type AttachmentRegistry, joinTag } from "../oci/registry/attach.ts";
+import { signatureTag } from "../oci/registry/attachment-tags.ts";
 import { manifestOf } from "../oci/registry/manifests.ts";
 import type { Referrer } from "../oci/registry/client.ts";
 import type { TryOptions } from "../oci/registry/try-again.ts";
@@ -13,7 +14,6 @@ import {
   bundleAnnotations,
   bundleType,
   layerAnnotations,
-  signatureTag,
   type SimpleSigning,
   simpleSigningType,
 } from "./evidence.ts";

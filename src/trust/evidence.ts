@@ -105,11 +105,6 @@ export const bundleAnnotations = {
 /** The predicate type of a plain signature. */
 export const signPredicate = "https://sigstore.dev/cosign/sign/v1";
 
-/** The tag of cosign 1 and 2. */
-export function signatureTag(digest: string): string {
-  return `${digest.replace(":", "-")}.sig`;
-}
-
 /** One piece of evidence that does not prove what was asked. */
 export interface Failure {
   readonly code: keyof typeof fixes;

@@ -1,6 +1,7 @@
 /** Searches a registry for the signatures of an image: by the referrers API, by its fallback tag, and by cosign's tag. */
 
 import { unlessRefused } from "../oci/registry/advice.ts";
+import { signatureTag } from "../oci/registry/attachment-tags.ts";
 import { findReferrers } from "../oci/registry/find-referrers.ts";
 import { fieldsOf, parseJson, textsOf } from "../io/json.ts";
 import { registryLimits } from "../io/limits.ts";
@@ -16,7 +17,6 @@ import {
   invalidSignature,
   isBundleType,
   layerAnnotations,
-  signatureTag,
   type RefusedPlace,
   signPredicate,
   type SimpleSigning,

@@ -69,8 +69,9 @@ it("comes into the lock of what is kept without a build, and out again", async (
   ] as const) {
     const plan = planOf(day, await readLock(file));
     expect(plan.cells.map(({ action }) => action)).toEqual(["keep", "keep"]);
-    await recordDeprecated(plan, file);
+    expect(await recordDeprecated(plan, file)).toBe(true);
     expect(await days()).toEqual(found);
+    expect(await recordDeprecated(planOf(day, await readLock(file)), file)).toBe(false);
   }
   expect(await readLock(file)).toEqual(built);
 });

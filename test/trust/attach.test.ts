@@ -4,7 +4,7 @@ import { generateKeyPairSync, sign } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { Digest } from "../../src/oci/digest.ts";
 import { parseImageReference } from "../../src/oci/reference.ts";
-import { referrersTag } from "../../src/oci/registry/referrers.ts";
+import { referrersTag } from "../../src/oci/registry/attachment-tags.ts";
 import { attach } from "../../src/oci/registry/attach.ts";
 import { findEvidence } from "../../src/trust/find-evidence.ts";
 import { findReferrers } from "../../src/oci/registry/find-referrers.ts";

@@ -10,21 +10,13 @@ import type { Manifest, ManifestDescriptor } from "../../oci/descriptor.ts";
 import { type Digest, isDigest } from "../../oci/digest.ts";
 import { isIndexType, manifestTypes } from "../../oci/media-types.ts";
 import { formatImageReference, type ImageReference, withDigest, withTag } from "../../oci/reference.ts";
+import { subjectOfTag } from "../../oci/registry/attachment-tags.ts";
 import type { EvidenceReader, RegistryClient } from "../../oci/registry/client.ts";
 import { findReferrers } from "../../oci/registry/find-referrers.ts";
 import { isTransientTag, left } from "../publish/announcement.ts";
 import { channelRecordType } from "../publish/move-channel.ts";
 
 export type PruneRegistry = RegistryClient & EvidenceReader;
-
-/** The tags under which registries without referrers, and cosign 1 and 2, keep what is attached to a digest. */
-const attachmentTag = /^sha256-([0-9a-f]{64})(?:\.(?:sig|att|sbom))?$/;
-
-/** The digest to which a tag's content is attached; null for any other tag. */
-export function subjectOfTag(tag: string): Digest | null {
-  const hex = attachmentTag.exec(tag)?.[1];
-  return hex === undefined ? null : `sha256:${hex}`;
-}
 
 interface NamedIndex {
   readonly digest: Digest;

@@ -3,9 +3,10 @@
 import { fieldsOf, parseJson } from "../../io/json.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { withDigest, withTag } from "../../oci/reference.ts";
+import { subjectOfTag } from "../../oci/registry/attachment-tags.ts";
 import { findReferrers } from "../../oci/registry/find-referrers.ts";
 import { announce, left, silent, withdraw } from "../publish/announcement.ts";
-import { type NamedContent, type PruneRegistry, subjectOfTag } from "./named-content.ts";
+import type { NamedContent, PruneRegistry } from "./named-content.ts";
 
 export interface Removal {
   /** What goes: none of it may be named. */

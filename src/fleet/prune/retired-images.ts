@@ -9,17 +9,12 @@ import type { Lock } from "../../lock/lock.ts";
 import { inputsLabel } from "../../oci/build-words.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { formatImageReference, formatRepository, withDigest, withTag } from "../../oci/reference.ts";
+import { subjectOfTag } from "../../oci/registry/attachment-tags.ts";
 import { findImageConfig } from "../../oci/registry/platform-image.ts";
 import { versionTag } from "../cells/tag.ts";
 import { channelRecordType } from "../publish/move-channel.ts";
 import type { LockOfRef } from "./locks-of-refs.ts";
-import {
-  type NamedContent,
-  type PruneRegistry,
-  recordsOf,
-  subjectOfTag,
-  unreadable,
-} from "./named-content.ts";
+import { type NamedContent, type PruneRegistry, recordsOf, unreadable } from "./named-content.ts";
 
 /** An image of a retired version. */
 export interface RetiredContent {

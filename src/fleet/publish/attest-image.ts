@@ -35,7 +35,7 @@ export interface AttesterOptions extends Pick<Engine, "attests"> {
   readonly origin: BuildOrigin;
   /** Signs the statements of imgmatch; null: they are attached without a signature. */
   readonly signer: Pick<FleetSigner, "signStatement"> | null;
-  readonly sealing: Pick<Sealing, "attachProvenance" | "findProvenance">;
+  readonly sealing: Pick<Sealing, "attachProvenance" | "findAttestations">;
 }
 
 /** null where the matrix asks for no attestation. */
@@ -69,10 +69,11 @@ async function requireAttested(
   { provenance, sbom }: Attestations,
   { registry, sealing }: AttesterOptions,
 ): Promise<void> {
-  const findings = await sealing.findProvenance(registry, { reference, digest }, platform);
+  const { found = [], attested = [] } =
+    (await sealing.findAttestations(registry, { reference, digest }, platform)) ?? {};
   const lacks = [
-    ...(provenance !== null && !findings?.found.some(({ held }) => held === "index") ? ["provenance"] : []),
-    ...(sbom !== null && !findings?.attested.some(isSbom) ? ["an SBOM"] : []),
+    ...(provenance !== null && found.length === 0 ? ["provenance"] : []),
+    ...(sbom !== null && !attested.some(isSbom) ? ["an SBOM"] : []),
   ];
   if (lacks.length === 0) return;
   throw new ImgmatchError({

@@ -18,6 +18,7 @@ import type { RegistryClient } from "../../oci/registry/client.ts";
 import type { Manifest, ManifestDescriptor } from "../../oci/descriptor.ts";
 import type { FullRegistryClient } from "../../oci/registry/create-client.ts";
 import { tryAgain } from "../../oci/registry/try-again.ts";
+import { cosignTags } from "../../oci/registry/attachment-tags.ts";
 import { attachManifest } from "../../oci/registry/attach.ts";
 import { findReferrers } from "../../oci/registry/find-referrers.ts";
 import { type Pace, writeTag } from "./write-tag.ts";
@@ -157,9 +158,6 @@ function invalid(from: ImageReference, what: string): ImgmatchError {
   });
 }
 
-/** cosign 1 and 2 tag attachments `sha256-<hex>.<ending>` (sigstore/cosign, specs/SIGNATURE_SPEC.md). */
-const tagEndings = ["sig", "att", "sbom"];
-
 const mostAttachments = 1000;
 
 /**
@@ -184,7 +182,7 @@ async function copyAttachments(
       await copyBlobs([manifest]);
       await attachManifest(registry, { reference: to, digest }, { manifest, entry }, pace);
     }
-    await Promise.all(tagEndings.map((ending) => copyTagged(`${digest.replace(":", "-")}.${ending}`)));
+    await Promise.all(cosignTags(digest).map(copyTagged));
   }
 
   async function copyTagged(tag: string): Promise<void> {

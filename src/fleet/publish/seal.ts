@@ -34,11 +34,11 @@ export interface FleetSigner extends Vouching {
   readonly done: () => SignedImages;
 }
 
-/** What attests that an image was built so. */
-export interface FoundProvenance {
-  /** `index`: an attestation of BuildKit, in the index around the image. */
-  readonly found: readonly { readonly held: "index" | "attached" | "signed" }[];
-  /** Predicate types of BuildKit's attestations. */
+/** What BuildKit attests of an image, in the index around it. */
+export interface Attested {
+  /** Provenance that can be read. */
+  readonly found: readonly unknown[];
+  /** Predicate types of all statements. */
   readonly attested: readonly string[];
 }
 
@@ -55,11 +55,11 @@ export interface Sealing {
     how: { readonly signer: Pick<FleetSigner, "signStatement"> | null; readonly signal: AbortSignal },
   ) => Promise<Digest>;
   /** null if the registry does not have the image. Throws `REGISTRY_…`. */
-  readonly findProvenance: (
+  readonly findAttestations: (
     registry: EvidenceReader,
     subject: Subject,
     platform: string,
-  ) => Promise<FoundProvenance | null>;
+  ) => Promise<Attested | null>;
 }
 
 /** The port of who reads signatures. */

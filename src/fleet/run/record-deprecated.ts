@@ -5,10 +5,10 @@ import type { LockedImage } from "../../lock/lock.ts";
 import { updateLock } from "../../lock/store/update-lock.ts";
 import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
 
-/** Throws `WRITE_FAILED` or `LOCK_BUSY`. */
-export async function recordDeprecated({ cells, matrix }: Plan, lockFile: string): Promise<void> {
+/** Answers true if the lock has changed. Throws `WRITE_FAILED` or `LOCK_BUSY`. */
+export async function recordDeprecated({ cells, matrix }: Plan, lockFile: string): Promise<boolean> {
   const changed = new Map(cells.filter(isOtherwise).map(({ cell }) => [cell.id, cell.deprecated]));
-  if (changed.size === 0) return;
+  if (changed.size === 0) return false;
   await updateLock(
     lockFile,
     (lock) => {
@@ -23,6 +23,7 @@ export async function recordDeprecated({ cells, matrix }: Plan, lockFile: string
     },
     { repository: matrix.repository },
   );
+  return true;
 }
 
 function isOtherwise({ cell, locked, action }: PlannedCell): boolean {

@@ -5,11 +5,11 @@ import { fieldsOf, parseJson } from "../../io/json.ts";
 import { emptyType, indexTypes, manifestTypes } from "../media-types.ts";
 import { formatImageReference, type ImageReference, withDigest, withTag } from "../reference.ts";
 import { unlessRefused } from "./advice.ts";
+import { referrersTag } from "./attachment-tags.ts";
 import type { BlobWriter, Referrer, ReferrersReader, RegistryClient } from "./client.ts";
 import type { Manifest, Subject } from "../descriptor.ts";
 import { descriptorOf, manifestOf } from "./manifests.ts";
 import { taggedReferrers } from "./find-referrers.ts";
-import { referrersTag } from "./referrers.ts";
 import { RegistryError } from "./registry-error.ts";
 import { mostRetries, type TryOptions, untilThere, waitAfter, waitFor } from "./try-again.ts";
 

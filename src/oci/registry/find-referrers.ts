@@ -4,8 +4,9 @@ import { isIndexType } from "../media-types.ts";
 import type { Manifest, Subject } from "../descriptor.ts";
 import { withTag } from "../reference.ts";
 import { unlessRefused } from "./advice.ts";
+import { referrersTag } from "./attachment-tags.ts";
 import type { EvidenceReader, Referrer } from "./client.ts";
-import { parseReferrers, referrersTag } from "./referrers.ts";
+import { parseReferrers } from "./referrers.ts";
 import type { RegistryError } from "./registry-error.ts";
 
 /**

@@ -8,6 +8,7 @@ import { Agent as HttpsAgent, type AgentOptions as HttpsOptions } from "node:htt
 import { isIPv6, type Socket } from "node:net";
 import { ImgmatchError } from "../../errors.ts";
 import { type ConnectionOptions, connect as tlsConnect, rootCertificates } from "node:tls";
+import { attempt } from "../../io/attempt.ts";
 import { remember } from "../../io/collections.ts";
 import { basicHeader } from "./credential.ts";
 import { isLoopback } from "./registry-endpoint.ts";
@@ -40,9 +41,8 @@ export function proxyFromEnv(env: Environment): FindProxy {
 /** `example.com` and `*.example.com` mean the host and its subdomains, `.example.com` the subdomains alone. A port must be equal. */
 function matches({ hostname, port }: URL, pattern: string): boolean {
   if (pattern === "*") return true;
-  // Its last part is no port.
-  if (isIPv6(pattern))
-    return URL.canParse(`http://[${pattern}]`) && hostname === new URL(`http://[${pattern}]`).hostname;
+  // Its last part is no port. An address has many forms, and a URL has one of them; none with a zone (`fe80::1%eth0`).
+  if (isIPv6(pattern)) return hostname === attempt(() => new URL(`http://[${pattern}]`).hostname, null);
   const [, name = "", wantedPort] = /^(.*?)(?::(\d+))?$/.exec(pattern) ?? [];
   if (name === "" || (wantedPort !== undefined && wantedPort !== (port || "443"))) return false;
   const suffix = name.replace(/^\*\./, "");

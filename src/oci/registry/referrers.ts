@@ -2,18 +2,13 @@
 
 import { fieldsOf, isRecord, parseJson, text, textsOf } from "../../io/json.ts";
 import { registryLimits } from "../../io/limits.ts";
-import { type Digest, isDigest, isSize } from "../digest.ts";
+import { isDigest, isSize } from "../digest.ts";
 import { indexTypes, isMediaType } from "../media-types.ts";
 import type { Referrer, ReferrersReader } from "./client.ts";
 import { registryUrl } from "./registry-endpoint.ts";
 import { malformed, refused, tooLarge } from "./failure.ts";
 import { nextPage } from "./tags.ts";
 import { type Advising, type HttpResponse, type OperationOptions, pullRequest } from "./transport.ts";
-
-/** `sha256-<hex>`, the tag of the list in registries without the API (OCI distribution-spec, "Referrers Tag Schema"). */
-export function referrersTag(subject: Digest): string {
-  return subject.replace(":", "-");
-}
 
 export function referrersOperations({ send, plainHttp }: OperationOptions): ReferrersReader {
   return {

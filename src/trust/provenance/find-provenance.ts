@@ -31,8 +31,13 @@ export interface ProvenanceFindings {
   /** Digest of the image itself: in an index, of the platform's manifest. */
   readonly image: Digest;
   readonly found: readonly FoundProvenance[];
-  /** Predicate types of BuildKit's attestations. */
+}
+
+/** What BuildKit attests of an image in the index around it. */
+interface BuilderFindings extends ProvenanceFindings {
+  /** Predicate types, of other statements too. */
   readonly attested: readonly string[];
+  readonly parts: PartReader;
 }
 
 const wanted: readonly string[] = Object.values(provenanceTypes);
@@ -46,23 +51,28 @@ export async function findProvenance(
   { reference, digest }: Subject,
   platform: string,
 ): Promise<ProvenanceFindings | null> {
+  const inside = await findAttestations(registry, { reference, digest }, platform);
+  if (inside === null) return null;
+  const { image, parts } = inside;
+  const attached: FoundProvenance[] = [];
+  for (const each of new Set([digest, image]))
+    attached.push(...(await findAttached(registry, { reference, digest: each }, parts)));
+  return { image, found: [...inside.found, ...attached] };
+}
+
+/**
+ * The part that is in the index: no list of what is attached is asked. Answers and throws as {@link findProvenance}
+ * (moby/buildkit, docs/attestations/attestation-storage.md).
+ */
+export async function findAttestations(
+  registry: EvidenceReader,
+  { reference, digest }: Subject,
+  platform: string,
+): Promise<BuilderFindings | null> {
   const top = await registry.readManifest(withDigest(reference, digest));
   if (top === null) return null;
   const image = isIndexType(top.mediaType) ? selectPlatformManifest(top, reference, platform) : digest;
   const parts = partReader(registry, { reference, digest }, registryLimits.statementBytes);
-  const inside = await findInside(parts, top, image);
-  const attached: FoundProvenance[] = [];
-  for (const each of new Set([digest, image]))
-    attached.push(...(await findAttached(registry, { reference, digest: each }, parts)));
-  return { image, attested: inside.attested, found: [...inside.found, ...attached] };
-}
-
-/** moby/buildkit, docs/attestations/attestation-storage.md */
-async function findInside(
-  parts: PartReader,
-  top: Manifest,
-  image: Digest,
-): Promise<Pick<ProvenanceFindings, "found" | "attested">> {
   const attested: string[] = [];
   const statements: FoundProvenance[] = [];
   for (const named of attestationsOf(top, image)) {
@@ -78,7 +88,7 @@ async function findInside(
       statements.push(...found(await readStatementLayer(parts, layer), "index", image));
     }
   }
-  return { attested, found: statements };
+  return { image, parts, attested, found: statements };
 }
 
 function attestationsOf(top: Manifest, image: Digest): readonly NamedPart[] {

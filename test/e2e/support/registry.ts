@@ -11,6 +11,9 @@ import { whyNoVersion } from "../../support/programs.ts";
 
 const program = process.env.IMGMATCH_REGISTRY_PROGRAM ?? "docker-registry";
 
+/** The reference registry's next major release. */
+export const registry3 = process.env.IMGMATCH_REGISTRY3_PROGRAM ?? "";
+
 export interface RunningRegistry {
   /** Host with port, for references. */
   readonly host: string;
@@ -18,6 +21,8 @@ export interface RunningRegistry {
 }
 
 export interface RegistryServerOptions {
+  /** Default: the machine's. */
+  readonly program?: string;
   /** Lines of an htpasswd file, bcrypt only. Without it everybody may do everything. */
   readonly htpasswd?: string;
   /** Asks for tokens that a server at `realm` signs with the key of `certificate`, a PEM file. */
@@ -30,6 +35,12 @@ export function whyNoRegistry(): string | null {
   return whyNoVersion(program, "apt-get install docker-registry");
 }
 
+export function whyNoRegistry3(): string | null {
+  return registry3 === ""
+    ? "no registry of distribution 3 (.ci/provide builds it; IMGMATCH_REGISTRY3_PROGRAM)"
+    : whyNoVersion(registry3, "IMGMATCH_REGISTRY3_PROGRAM names it");
+}
+
 /** Waits until the registry answers. Throws with its log when it ends before. */
 export async function startRegistry(options: RegistryServerOptions = {}): Promise<RunningRegistry> {
   const folder = await mkdtemp(join(tmpdir(), "imgmatch-registry-"));
@@ -39,7 +50,7 @@ export async function startRegistry(options: RegistryServerOptions = {}): Promis
   if (options.htpasswd !== undefined) await writeFile(join(folder, "htpasswd"), options.htpasswd);
   await writeFile(config, configuration(folder, host, options));
 
-  const child = spawn(program, ["serve", config], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(options.program ?? program, ["serve", config], { stdio: ["ignore", "pipe", "pipe"] });
   let log = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => {
@@ -54,7 +65,7 @@ export async function startRegistry(options: RegistryServerOptions = {}): Promis
     await untilReady(options.tls === undefined ? `http://${host}/v2/` : `https://${host}/v2/`, child);
   } catch (error) {
     await stop();
-    throw new Error(`${program} did not start: ${log}`, { cause: error });
+    throw new Error(`${options.program ?? program} did not start: ${log}`, { cause: error });
   }
   return { host, stop };
 }

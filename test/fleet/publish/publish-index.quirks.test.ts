@@ -1,7 +1,8 @@
 /** Two publishers race in registries with one quirk each: one content for a tag, no row lost, and signatures that a node finds. */
 
 import { setTimeout as sleepFor } from "node:timers/promises";
-import { describe, expect, it, type TestContext } from "vitest";
+import { describe, expect, it, onTestFinished, type TestContext } from "vitest";
+import type { ImgmatchError } from "../../../src/errors.ts";
 import type { IndexedImage } from "../../../src/lock/fleet-index.ts";
 import { parseFleetIndex, readFleetIndex } from "../../../src/lock/store/read-fleet-index.ts";
 import { parseImageReference, withDigest, withTag } from "../../../src/oci/reference.ts";
@@ -19,7 +20,15 @@ import { fleetSigning } from "../../../src/trust/sign/sign-fleet.ts";
 import { verifyEvidence } from "../../../src/trust/verify-evidence.ts";
 import { createSigningKey } from "../../e2e/support/signed-fleet.ts";
 import { image as lockedImage } from "../../resolve/support/locks.ts";
-import { createStore, quirks, type Quirk, slowly, startQuirkyRegistry } from "./support/quirky-registry.ts";
+import {
+  closedQuirks,
+  createStore,
+  login,
+  quirks,
+  type Quirk,
+  slowly,
+  startQuirkyRegistry,
+} from "./support/quirky-registry.ts";
 import { numbers } from "./support/race.ts";
 
 const key = createSigningKey();
@@ -27,11 +36,13 @@ const settleMs = 500;
 /** Waits are a tenth of what they are. */
 const sleep = (ms: number, signal?: AbortSignal) => sleepFor(ms / 10, undefined, signal ? { signal } : {});
 
+const credentials = { find: async () => login };
+
 /** Builds, signs and publishes one image of the same inputs under one tag, and one of its own, then both in the version's index. */
-async function publish(host: string, number: number, told: string[]) {
+async function publish(host: string, number: number, told: string[], patienceMs?: number) {
   const repository = parseImageReference(`${host}/team/app`);
   const registry = createRegistryClient({
-    sleep,
+    ...{ sleep, credentials, patienceMs },
     writes: [`${host}/team/app`],
     tell: (line) => told.push(line),
   });
@@ -88,7 +99,7 @@ async function race(quirk: Quirk, { onTestFinished }: Pick<TestContext, "onTestF
   onTestFinished(() => server.stop());
   const told: string[] = [];
   const published = await Promise.allSettled([publish(server.host, 0, told), publish(server.host, 1, told)]);
-  const node = createRegistryClient({ sleep });
+  const node = createRegistryClient({ sleep, credentials });
   const reference = parseImageReference(`${server.host}/team/app:1.0`);
   const signedBy = (digest: Digest) => verify(node, { reference, digest }, key.pem);
   return { server, told: [...new Set(told)], published, node, reference, signedBy };
@@ -137,6 +148,27 @@ describe.concurrent("two publishers in a registry", () => {
       await signedBy(stored.top.digest);
     },
   );
+
+  it.each([
+    ["no repository", "create the repository team/app"],
+    ["no repository, and a cut", null],
+    ["429 for an hour", "log in"],
+    ["no empty index", null],
+    ["no unknown/unknown", null],
+  ] as const)("with %s: that is said, and nothing has the version's name", async (name, fix) => {
+    const server = await startQuirkyRegistry(closedQuirks[name]());
+    onTestFinished(() => server.stop());
+    // As `--timeout 3`: an hour is not waited for.
+    const failure = await publish(server.host, 0, [], 3000).then(
+      () => null,
+      (error: ImgmatchError) => error,
+    );
+    expect(failure?.exitCode).toBe(5);
+    if (fix !== null) expect(failure?.problems[0].fix).toContain(fix);
+    if (name.startsWith("no empty") || name.startsWith("no unknown"))
+      expect(failure?.message).toContain("MANIFEST_INVALID");
+    expect([...server.store.tags.keys()]).not.toContain("team/app:1.0");
+  });
 
   it("asks for its own part of 5,000 tags, and for all of them where the registry does not sort", async (context) => {
     const store = createStore();

@@ -24,6 +24,7 @@ test.each([
   [{ HTTPS_PROXY: "p:3128", NO_PROXY: "2001:db8::1" }, "https://[2001:db8::1]/", null],
   [{ HTTPS_PROXY: "p:3128", NO_PROXY: "2001:db8:0::1" }, "https://[2001:db8::1]:5000/", null],
   [{ HTTPS_PROXY: "p:3128", NO_PROXY: "2001:db8::2" }, "https://[2001:db8::1]/", "http://p:3128/"],
+  [{ HTTPS_PROXY: "p:3128", NO_PROXY: "fe80::1%eth0" }, "https://[fe80::1]/", "http://p:3128/"],
   [{ HTTPS_PROXY: "p:3128", NO_PROXY: "[2001:db8::1]:443" }, "https://[2001:db8::1]/", null],
   [{ HTTPS_PROXY: "p:3128", NO_PROXY: "r.example:443" }, "https://r.example/", null],
   [{ HTTPS_PROXY: "p:3128", NO_PROXY: "r.example:443" }, "https://r.example:5000/", "http://p:3128/"],

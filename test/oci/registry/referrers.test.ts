@@ -6,7 +6,13 @@ import { registryLimits } from "../../../src/io/limits.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
 import { RegistryError } from "../../../src/oci/registry/registry-error.ts";
-import { parseReferrers, referrersTag } from "../../../src/oci/registry/referrers.ts";
+import {
+  cosignTags,
+  referrersTag,
+  signatureTag,
+  subjectOfTag,
+} from "../../../src/oci/registry/attachment-tags.ts";
+import { parseReferrers } from "../../../src/oci/registry/referrers.ts";
 import { type Answer, startFaultServer } from "./support/fault-server.ts";
 import { quickClient } from "./support/manifests.ts";
 
@@ -112,4 +118,8 @@ it("reads descriptors alone out of a list", () => {
   ).toEqual([entry("a")]);
   expect(list("none")).toBeNull();
   expect(referrersTag(digest)).toBe(`sha256-${digest.slice(7)}`);
+  const tags = [referrersTag(digest), ...cosignTags(digest)];
+  expect(cosignTags(digest)).toContain(signatureTag(digest));
+  expect(tags.map(subjectOfTag)).toEqual(Array(4).fill(digest));
+  expect(["1.0", `${tags[0]}0`, `${tags[0]}.other`, digest].map(subjectOfTag)).toEqual(Array(4).fill(null));
 });

@@ -3,7 +3,8 @@
 import { generateKeyPairSync, sign } from "node:crypto";
 import type { Digest } from "../../../src/oci/digest.ts";
 import { type ImageReference, withTag } from "../../../src/oci/reference.ts";
-import { layerAnnotations, signatureTag, simpleSigningType } from "../../../src/trust/evidence.ts";
+import { signatureTag } from "../../../src/oci/registry/attachment-tags.ts";
+import { layerAnnotations, simpleSigningType } from "../../../src/trust/evidence.ts";
 import type { TrustedKey } from "../../../src/trust/trusted-signers.ts";
 import type { MemoryRegistry } from "../../fleet/publish/support/memory-registry.ts";
 

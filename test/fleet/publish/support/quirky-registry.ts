@@ -4,7 +4,11 @@ import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Digest } from "../../../../src/oci/digest.ts";
 import { digestOf } from "../../../../src/oci/digest-of.ts";
-import { indexTypes } from "../../../../src/oci/media-types.ts";
+import { emptyType, indexTypes } from "../../../../src/oci/media-types.ts";
+import { basicHeader } from "../../../../src/oci/registry/credential.ts";
+
+/** For those registries that ask for one. */
+export const login = { kind: "password", username: "builder", password: "open-sesame" } as const;
 
 export interface Asked {
   readonly method: string;
@@ -84,7 +88,9 @@ export function createStore({ answersReferrers = true } = {}) {
     if (parts === undefined) return error(404, "BLOB_UPLOAD_UNKNOWN");
     if (method === "DELETE") return { status: 204 };
     parts.push(body);
-    if (method === "PATCH") return { status: 202, headers: location(id) };
+    const received = parts.reduce((sum, { length }) => sum + length, 0);
+    if (method === "PATCH")
+      return { status: 202, headers: { ...location(id), range: `0-${Math.max(0, received - 1)}` } };
     const whole = Buffer.concat(parts);
     if (digestOf(whole) !== url.searchParams.get("digest")) return error(400, "DIGEST_INVALID");
     blobs.set(digestOf(whole), whole);
@@ -123,7 +129,9 @@ export function createStore({ answersReferrers = true } = {}) {
     tags: serveTags,
     referrers: serveReferrers,
   };
-  return { tags, manifests, blobs, serve: (asked: Asked) => kinds[asked.kind]?.(asked) ?? { status: 404 } };
+  /** Engines look first whether it is a registry. */
+  const serveOther = ({ url }: Asked): Reply => ({ status: url.pathname === "/v2/" ? 200 : 404 });
+  return { tags, manifests, blobs, serve: (asked: Asked) => (kinds[asked.kind] ?? serveOther)(asked) };
 }
 
 export interface QuirkyRegistry {
@@ -231,9 +239,81 @@ const without =
     };
   };
 
+/**
+ * Asks for a token that has the right: `needed` names it for a request, and `grants` are the rights of a scope that the token gets
+ * (distribution, docs/spec/auth/token.md).
+ */
+function tokens(
+  needed: (asked: Asked) => string,
+  grants: (repository: string, actions: readonly string[]) => boolean,
+): Quirk {
+  return (asked, serve) => {
+    const { url, headers, repository } = asked;
+    if (url.pathname === "/token") {
+      const granted = url.searchParams
+        .getAll("scope")
+        .flatMap((scopes) => scopes.split(" "))
+        .flatMap((scope) => {
+          const [, name = "", actions = ""] = /^repository:(.+):(.+)$/.exec(scope) ?? [];
+          return grants(name, actions.split(",")) ? actions.split(",").map((each) => `${name} ${each}`) : [];
+        });
+      return { status: 200, body: { token: Buffer.from(granted.join("\n")).toString("hex") } };
+    }
+    const given = Buffer.from(headers.authorization?.replace(/^Bearer /, "") ?? "", "hex").toString();
+    const right = needed(asked);
+    if (
+      headers.authorization !== undefined &&
+      (repository === "" || given.split("\n").includes(`${repository} ${right}`))
+    )
+      return serve();
+    const scope = repository === "" ? "" : `,scope="repository:${repository}:${right}"`;
+    const challenge = `Bearer realm="http://${headers.host}/token",service="registry"${scope}`;
+    return {
+      ...(refuse(401, "UNAUTHORIZED") as object),
+      status: 401,
+      headers: { "www-authenticate": challenge },
+    };
+  };
+}
+
+const rightOf = ({ method }: Asked) => (method === "GET" || method === "HEAD" ? "pull" : "push");
+
 /** Each quirk with where it was reported; see docs/registry.md. */
 export const quirks = {
   none: () => (_, serve) => serve(),
+  // helm#31567, binderhub#1664: who may only pull gets no token for what is not there, and a push makes it
+  "401 for a new repository": () => {
+    const made = new Set<string>();
+    return tokens(rightOf, (repository, actions) => {
+      if (actions.includes("push")) made.add(repository);
+      return made.has(repository);
+    });
+  },
+  // argocd-image-updater#473
+  "tags/list with metadata_read": () =>
+    tokens(
+      (asked) => (asked.kind === "tags" ? "metadata_read" : rightOf(asked)),
+      () => true,
+    ),
+  // sdk-container-builds#527
+  "Basic alone": () => (asked, serve) =>
+    asked.headers.authorization === basicHeader(login.username, login.password)
+      ? serve()
+      : { status: 401, headers: { "www-authenticate": 'Basic realm="Sonatype Nexus Repository Manager"' } },
+  // opa#6728: the storage refuses a login beside the signature
+  "blobs elsewhere": () => (asked, serve) => {
+    const { url, headers, kind, method, name } = asked;
+    const [, signed] = /^\/signed\/(sha256:[0-9a-f]{64})$/.exec(url.pathname) ?? [];
+    if (signed !== undefined)
+      return headers.authorization === undefined
+        ? serve({ kind: "blobs", name: signed })
+        : { status: 400, body: "<Error><Code>InvalidArgument</Code></Error>" };
+    if (headers.authorization === undefined)
+      return { status: 401, headers: { "www-authenticate": 'Basic realm="r"' } };
+    if (kind !== "blobs" || method !== "GET" || name.startsWith("uploads/")) return serve();
+    const location = `http://localhost:${new URL(`http://${headers.host}`).port}/signed/${name}?X-Amz-Signature=a`;
+    return { status: 307, headers: { location } };
+  },
   // sigstore/cosign#2973
   "403 for a missing tag": () => (asked, serve) => {
     const reply = serve();
@@ -257,6 +337,22 @@ export const quirks = {
       headers: { "content-type": indexTypes.oci },
       body: { schemaVersion: 2, manifests: [] },
     }),
+  // aicr#1957, zui#475, buildx#3047: the type of the empty configuration, entries of others
+  "referrers of all kinds": () => (asked, serve) => {
+    const reply = serve();
+    if (asked.kind !== "referrers" || reply === "cut") return reply;
+    const { manifests, ...list } = reply.body as { readonly manifests: readonly object[] };
+    const digest = digestOf("others");
+    const platform = { os: "unknown", architecture: "unknown" };
+    const others = [
+      { mediaType: "application/vnd.other+json", digest, size: 2, artifactType: "application/vnd.other" },
+      { mediaType: indexTypes.oci, digest, size: 2, platform },
+      { mediaType: "application/vnd.other+json" },
+      null,
+    ];
+    const untold = manifests.map((each) => ({ ...each, artifactType: emptyType, annotations: undefined }));
+    return { ...reply, body: { ...list, manifests: [...others, ...untold] } };
+  },
   // oras#2148
   "sha256-<hex> is the image": () => (asked, serve) => {
     if (asked.kind === "referrers") return refuse(404);
@@ -289,6 +385,19 @@ export const quirks = {
     asked.url.searchParams.delete("last");
     asked.url.searchParams.delete("n");
     return serve();
+  },
+  // regclient#272: Quay knows neither `n` nor `last`, and its pages go on by a token of its own
+  "tags/list by next_page": () => (asked, serve) => {
+    const { url, kind, repository } = asked;
+    if (kind !== "tags") return serve();
+    const from = Number(url.searchParams.get("next_page") ?? 0);
+    url.search = "";
+    const reply = serve();
+    if (reply === "cut") return reply;
+    const { tags } = reply.body as { readonly tags: readonly string[] };
+    const next = `</v2/${repository}/tags/list?next_page=${from + 2}>; rel="next"`;
+    const headers: Record<string, string> = from + 2 < tags.length ? { link: next } : {};
+    return { status: 200, headers, body: { tags: tags.toReversed().slice(from, from + 2) } };
   },
   "tags/list cut": () => (asked, serve) => {
     const reply = serve();
@@ -328,6 +437,35 @@ export const quirks = {
     immutable(400, "TAG_INVALID", "The tag cannot be overwritten because the tag is immutable."),
   "immutable as Harbor": () =>
     immutable(412, "PRECONDITION", "Failed to process request due to '1.0' configured as immutable."),
+} satisfies Readonly<Record<string, () => Quirk>>;
+
+const unknownRepository = refuse(404, "NAME_UNKNOWN");
+
+/** Registries that take no fleet. */
+export const closedQuirks = {
+  // sinker#55
+  "no repository": () => where(({ repository }) => repository !== "", unknownRepository),
+  // containers-roadmap#1970
+  "no repository, and a cut": () => (asked, serve) =>
+    asked.repository === "" ? serve() : rightOf(asked) === "push" ? "cut" : unknownRepository,
+  // buildx#3630
+  "429 for an hour": () => (asked, serve) =>
+    asked.kind === "manifests"
+      ? {
+          status: 429,
+          headers: { "retry-after": "3600" },
+          body: { errors: [{ code: "TOOMANYREQUESTS", message: "limit" }] },
+        }
+      : serve(),
+  // none is known: docker-library/docker#454
+  "no empty index": () =>
+    manifestsWith(({ manifests }) => manifests?.length === 0, refuse(400, "MANIFEST_INVALID")),
+  // none is known: zui#475
+  "no unknown/unknown": () =>
+    manifestsWith(
+      ({ manifests }) => /"unknown"/.test(JSON.stringify(manifests ?? null)),
+      refuse(400, "MANIFEST_INVALID"),
+    ),
 } satisfies Readonly<Record<string, () => Quirk>>;
 
 const mebibyte = 1024 * 1024;
