@@ -7,14 +7,22 @@ import type { Suggestion } from "../cover/suggestion.ts";
 import type { Violation } from "../cover/policies.ts";
 import * as words from "../cover/cover-words.ts";
 import { isUnused } from "../cover/image-use.ts";
+import { useWords } from "../node/launch/gpu-units.ts";
 import type { Style } from "./report/style.ts";
 import { count, formatTable, type TableShape, tableRows, wrapLine } from "../io/table.ts";
 
 export function coverLines(report: CoverReport, style: Style): readonly string[] {
-  const { whatIf, pullPlan, suggestion, checked, violations } = report;
+  const { gpuUse, whatIf, pullPlan, suggestion, checked, violations } = report;
   return [
     ...wrapLine(words.headline(report), style.width).map(style.strong),
-    ...prose([words.summary(report, report), words.costWords(report.cost)], style),
+    ...prose(
+      [
+        words.summary(report, report),
+        ...(gpuUse === undefined ? [] : [useWords(gpuUse)]),
+        words.costWords(report.cost),
+      ],
+      style,
+    ),
     "",
     ...formatTable([words.classHeads(report), ...report.classes.map(words.classRow)], headed(style)),
     ...sourceLines(report, style),

@@ -6,7 +6,7 @@ import type { LaunchFormat } from "../node/launch/target.ts";
 import type { LaunchOptions } from "../node/launch/workload.ts";
 import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
-import { choice, many, withLaunchHost, withQuestion } from "./flags/options.ts";
+import { allowBusy, choice, many, wantedGpus, withLaunchHost, withQuestion } from "./flags/options.ts";
 import type { JsonFlag } from "./print.ts";
 
 interface LaunchFlags extends Omit<LaunchOptions, "format">, JsonFlag {
@@ -33,16 +33,13 @@ export const launch: Define = (command, run) =>
             "service",
           ]),
         )
-        .option(
-          "--gpus <which>",
-          "Ask for so many GPUs, such as 2, or for these: 0,2, device=0, UUIDs; all or none (default: all)",
-        )
+        .option(...wantedGpus)
         .option("--dra", "Claim the GPUs as devices, with Kubernetes' dynamic resource allocation")
         .option(
           "--devices <list>",
           "Claim these, the first that are free: 1xB300,2xH200,4xH100; product, compute capability, gfx target, MIG profile, memory",
         )
-        .option("--allow-busy", "Hand out GPUs that are in use")
+        .option(...allowBusy)
         .option("--env <name=value>", "Set a variable in the container", ...many)
         .option("--mount <source:target[:ro]>", "Show a folder of the host to the container", ...many)
         .option(

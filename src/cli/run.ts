@@ -4,7 +4,15 @@ import { exitCodes } from "../problem-codes.ts";
 import type { RunOptions } from "../node/run.ts";
 import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
-import { choice, many, noDeprecated, withHost, withQuestion } from "./flags/options.ts";
+import {
+  allowBusy,
+  choice,
+  many,
+  noDeprecated,
+  wantedGpus,
+  withLaunchHost,
+  withQuestion,
+} from "./flags/options.ts";
 import { print, type JsonFlag } from "./print.ts";
 
 interface RunFlags extends RunOptions, JsonFlag {
@@ -15,19 +23,22 @@ interface RunFlags extends RunOptions, JsonFlag {
 }
 
 const helpText = `
-It runs docker run --rm --interactive with the visible GPUs, by CDI or --gpus;
+It runs docker run --rm --interactive with free GPUs, by CDI or --gpus (a number
+is a count; GPU_BUSY where too few are free, or --allow-busy shares them);
 an image with a bundled driver gets the device nodes alone. Options of docker
 run are passed on, except --gpus, --cidfile and -h (write --hostname).
 It ends with the container's exit code.`;
 
 export const run: Define = (command, run) =>
   withQuestion(
-    withHost(
+    withLaunchHost(
       command
         .description("Run this host's image with docker or podman")
         .usage("[options] [reference] [options of docker run] [-- arguments for the container]")
         .argument("[words...]", "the same as --from, and options of docker run: -v, -e, -p, --name …")
         .option(...noDeprecated)
+        .option(...wantedGpus)
+        .option(...allowBusy)
         .option("--dry-run", "Print the docker command instead of running it")
         .addOption(choice(command, "--engine <name>", "Run with this engine", ["docker", "podman"], "docker"))
         .option("--option <word>", "Add a word to the engine's run", ...many)

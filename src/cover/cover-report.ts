@@ -5,6 +5,7 @@ import type { ResolveImageOptions } from "../resolve/resolve-options.ts";
 import { type CoverChange, compareCovers } from "./compare-covers.ts";
 import { type Cover, coverClasses } from "./cover-classes.ts";
 import type { CoverFleet } from "./cover-fleet.ts";
+import { countUse, type UseCounts } from "../node/launch/gpu-units.ts";
 import { costOf, type FleetCost } from "./fleet-cost.ts";
 import { hostsOf } from "./image-use.ts";
 import { applyChanges } from "./what-if.ts";
@@ -30,6 +31,8 @@ export interface Counted {
 
 /** `imgmatch cover --json`: a contract. */
 export interface CoverReport extends Cover, Counted {
+  /** The GPUs, or their parts, of all hosts. Only where the facts tell the use of one. */
+  readonly gpuUse?: UseCounts;
   /** Only with `whatIf`: the same classes after the changes. */
   readonly whatIf?: {
     readonly changes: readonly string[];
@@ -65,7 +68,9 @@ export function coverReport(
 ): CoverReport {
   const { classes, after } = applyChanges(fleet, hosts, texts);
   const now = coverClasses(fleet, classes, options);
+  const gpuUse = countUse(hosts.map(({ facts }) => facts));
   const more = {
+    ...(gpuUse === null ? {} : { gpuUse }),
     ...(suggest === undefined ? {} : { suggestion: suggestCells(suggest, fleet, classes) }),
     ...(have === undefined ? {} : { pullPlan: planPulls(fleet.lock, classes, now.classes, have) }),
   };

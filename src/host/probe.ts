@@ -57,7 +57,8 @@ async function readFacts(
   world: HostWorld,
   { ofNode }: Required<Pick<ProbeOptions, "ofNode">>,
 ): Promise<HostFacts> {
-  const { gpus, driver, askDriver = false, self = ["imgmatch"] } = options;
+  const { driver, askDriver = false, self = ["imgmatch"] } = options;
+  const gpus = options.gpus === undefined ? undefined : namedGpus(options.gpus);
   const other = otherHost(options);
   if (other === null) {
     if (driver === undefined) {
@@ -74,16 +75,23 @@ async function readFacts(
       "leave it out, or name a host: --host FILE or --host-type NAME",
     );
   }
-  if (gpus !== undefined) {
-    throw usageError(
-      `--gpus narrows the GPUs of this machine, not the facts of ${other}`,
-      "run imgmatch probe --json --gpus … on that machine and pass its output",
-    );
-  }
   const { completeHosts } = await import("./complete-hosts.ts");
   const named = await readOther(options, world);
   const [completed = named] = completeHosts([named], options);
-  return completed.facts;
+  if (gpus === undefined) return completed.facts;
+  const { narrowFacts } = await import("./narrow-facts.ts");
+  return narrowFacts(completed.facts, gpus);
+}
+
+/** A number is a count of GPUs wherever `--gpus` stands, and only who hands out GPUs has a use for a count. */
+function namedGpus(text: string): string {
+  if (/^\d+$/.test(text)) {
+    throw usageError(
+      `--gpus ${text} is a number of GPUs, and this command sees the GPUs that are named`,
+      `write --gpus device=${text} for GPU ${text}; launch and run take a number`,
+    );
+  }
+  return text.replace(/^device=/, "");
 }
 
 /** The flag that names another host than this machine; null if none does. */

@@ -7,6 +7,7 @@ import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";
 import { refuseTrustWithoutRegistry } from "../trust/asks-trust.ts";
 import type { LabelChanges } from "./launch/labels/image-labels.ts";
+import { countUse, useWords } from "./launch/gpu-units.ts";
 import { type NodeLabels, nodeLabels, presentLabels } from "./launch/labels/node-labels.ts";
 import {
   type QuestionOptions,
@@ -105,6 +106,8 @@ async function labelsOfHosts(options: LabelsOptions, world: NodeWorld): Promise<
     const asked = Object.fromEntries(Object.entries(labels).filter(([key]) => isQuestionKey(key)));
     return { host: name, labels: present === undefined ? asked : changesFrom(present, asked) };
   });
+  const uses = countUse(named.map(({ facts }) => facts));
+  if (uses !== null) note(world, [useWords(uses)]);
   if (without.length > 0) note(world, [`no image of the lock fits ${without.join(", ")}`]);
   return { schemaVersion: 1, hosts };
 }

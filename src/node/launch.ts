@@ -1,7 +1,6 @@
 /** `imgmatch launch`: writes the image that resolve picks as a command or documents of a launch target. */
 
 import { usageError } from "../errors.ts";
-import { nodeHostIo } from "../host/node-host-io.ts";
 import { otherHost } from "../host/probe.ts";
 import { inWorld, note, type World } from "../io/world.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";
@@ -12,7 +11,7 @@ import type { GpuUnit } from "./launch/gpu-units.ts";
 import { chooseLaunch } from "./launch/choose-launch.ts";
 import { type LaunchAnswer, launchAnswer } from "./launch/format-launch.ts";
 import { accessTo } from "./launch/gpu-needs.ts";
-import { findHolders, gpusBusy } from "./launch/gpus-busy.ts";
+import { refusedGpus } from "./launch/gpus-busy.ts";
 import { launchTarget } from "./launch/launch-targets.ts";
 import { labelNames } from "./launch/labels/vocabulary.ts";
 import { shellWord } from "./launch/shell.ts";
@@ -46,10 +45,7 @@ async function launchIn(options: LaunchOptions, world: NodeWorld): Promise<Launc
   const choice = chooseLaunch(target, lock, host, { ...question.options, gpus, allowBusy, anywhere });
   // Facts from a file are of another machine, whose processes and device files are not here.
   const isHere = otherHost(options) === null;
-  if (!choice.ok) {
-    const taken = isHere ? choice.taken.map(({ unit }) => unit) : [];
-    throw gpusBusy(choice, await findHolders(nodeHostIo(world.env), taken));
-  }
+  if (!choice.ok) throw await refusedGpus(choice, isHere, world.env);
   note(world, unaskedLines(choice.unasked));
   const { units = [] } = choice.request;
   const request = {

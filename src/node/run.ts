@@ -1,6 +1,6 @@
 /** `imgmatch run`: runs this host's image here. */
 
-import { InternalError, usageError } from "../errors.ts";
+import { usageError } from "../errors.ts";
 import { otherHost } from "../host/probe.ts";
 import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import type { LocalEngine } from "../lock/lock.ts";
@@ -8,6 +8,7 @@ import { unpushedEngines } from "../lock/adopted-lock.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";
 import { chooseLaunch } from "./launch/choose-launch.ts";
 import { accessTo } from "./launch/gpu-needs.ts";
+import { refusedGpus } from "./launch/gpus-busy.ts";
 import { runImage, type StartEvent } from "./launch/run-image.ts";
 import type { LaunchCommand, LaunchRequest, LocalTarget } from "./launch/target.ts";
 import { docker, podman } from "./launch/targets/docker-run.ts";
@@ -21,7 +22,7 @@ import {
 } from "./question.ts";
 
 export interface RunOptions
-  extends Omit<QuestionOptions, "local" | "explain">,
+  extends Omit<QuestionOptions, "local" | "explain" | "gpus">,
     AgeChoice,
     Watching<StartEvent> {
   /** Default: `docker`. */
@@ -32,6 +33,10 @@ export interface RunOptions
   readonly args?: readonly string[];
   /** Give the container a terminal. */
   readonly tty?: boolean;
+  /** How many GPUs, which ones, `all` or `none`. Default: all. */
+  readonly gpus?: string;
+  /** Hand out busy GPUs too. */
+  readonly allowBusy?: boolean;
   /** Answer with the command, and start nothing. */
   readonly dryRun?: boolean;
 }
@@ -46,7 +51,7 @@ const targets = { docker, podman } as const satisfies Record<LocalEngine, LocalT
 /**
  * Resolves, then runs the image with this process's standard input and output. Answers with the container's exit code; `dryRun` with the command.
  *
- * Throws as `resolve`, `NO_MATCH` and `HOST_BROKEN`, `LAUNCH_FAILED` if the engine's program does not start, `INTERRUPTED`.
+ * Throws as `resolve`, `NO_MATCH`, `HOST_BROKEN` and `GPU_BUSY`, `LAUNCH_FAILED` if the engine's program does not start, `INTERRUPTED`.
  *
  * @example
  * process.exitCode = await run({ args: ["python", "train.py"] });
@@ -64,15 +69,15 @@ export function runWith(ports: NodePorts): RunFunction {
 
 async function runIn(options: RunOptions, world: NodeWorld): Promise<number | RunCommand> {
   const { engine = "docker", dryRun = false, args = [], option = [], tty = false } = options;
-  const { lock, host, options: wanted } = await readQuestion(options, world);
+  const { gpus, allowBusy, ...questionOptions } = options;
+  const { lock, host, options: wanted } = await readQuestion(questionOptions, world);
   const other = otherHost(options);
   // The engine of this machine is no other machine's.
   const asksEngine = other === null && unpushedEngines(lock).has(engine);
   const local = asksEngine ? await heldBy([engine], world) : {};
   const target = targets[engine];
-  // The container gets all GPUs, whoever else uses them.
-  const choice = chooseLaunch(target, lock, host, { ...wanted, ...local, allowBusy: true });
-  if (!choice.ok) throw new InternalError("a GPU that may be shared was refused");
+  const choice = chooseLaunch(target, lock, host, { ...wanted, ...local, gpus, allowBusy });
+  if (!choice.ok) throw await refusedGpus(choice, other === null, world.env);
   note(world, unaskedLines(choice.unasked));
   if (other !== null && !dryRun) {
     throw usageError(

@@ -47,7 +47,7 @@ export function sampleNvidia(
     cuda: cudaVersion === null ? null : { text: cudaVersion, parts: parseVersion(cudaVersion) ?? [] },
     scale,
     compat,
-    gpus: [{ label: "GPU 0", compute, class: gpuClass, integrated: null, brand }],
+    gpus: [{ index: 0, label: "GPU 0", compute, class: gpuClass, integrated: null, brand }],
   };
 }
 
@@ -84,5 +84,9 @@ export function servesGpu(requirement: CudaRequirement, compute: ComputeCapabili
 
 function codeOn(requirement: CudaRequirement, compute: ComputeCapability | null, ptx: boolean) {
   const { gpus } = sampleNvidia("0", null, { compute });
-  return checkGpuCode(requirement, gpus, { ok: true, tier: "native", understands: () => ptx, cuda: null });
+  return checkGpuCode(
+    requirement,
+    { gpus },
+    { ok: true, tier: "native", understands: () => ptx, cuda: null },
+  );
 }

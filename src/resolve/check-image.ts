@@ -186,7 +186,7 @@ const presences: Readonly<Record<GpuVendor, Presence>> = {
     const found = checkNvidiaPresence(view);
     if (!found.ok || code === null) return found;
     const known = found.nvidia.gpus.filter(({ compute }) => compute !== null);
-    const fits = checkGpuCode({ code, toolkit: "" }, known, null);
+    const fits = checkGpuCode({ code, toolkit: "" }, { gpus: known }, null);
     return isMisfit(fits) ? fits : found;
   },
   amd: checkAmdPresence,

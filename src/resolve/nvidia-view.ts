@@ -49,6 +49,7 @@ export type CompatAdds = (typeof compatAdds)[number];
 export const compatAdds = ["newer", "listed", "never"] as const;
 
 export interface GpuView {
+  readonly index: number;
   /** `GPU 0 (NVIDIA H100 80GB HBM3)` */
   readonly label: string;
   readonly compute: ComputeCapability | null;
@@ -99,6 +100,7 @@ export function viewNvidia(facts: HostFacts): NvidiaView | null {
     scale,
     compat: viewCompat(facts.runtime),
     gpus: nvidia.gpus.map((gpu) => ({
+      index: gpu.index,
       label: gpu.name === null ? `GPU ${gpu.index}` : `GPU ${gpu.index} (${gpu.name})`,
       compute: gpu.compute === null ? null : parseComputeCapability(gpu.compute),
       class: gpu.class,

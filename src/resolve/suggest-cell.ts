@@ -7,6 +7,7 @@ import { isAdopted } from "../lock/adopted-lock.ts";
 import type { Lock } from "../lock/lock.ts";
 import { answerOfHost, type BySideOfHost, type HostView } from "./host-view.ts";
 import { vendorsIn } from "./unasked.ts";
+import { axisList } from "./rules/shared-cures.ts";
 import { newestToolkit } from "./rules/nvidia/newest-toolkit.ts";
 import { checkNvidiaPresence } from "./rules/nvidia/nvidia-presence.ts";
 
@@ -50,17 +51,13 @@ const suggestions: BySideOfHost<string | null, [host: HostView, fleet: Suggested
     const values = [...new Set(known.map(formatComputeCapability))].sort();
     if (adopts)
       return `adopt an image with code for compute capability ${values.join(" and ")}, of CUDA ${toolkit} at most, for CPUs of ${march} or less`;
-    return `add a cell ${axis === "accel" ? `accel=cuda-${toolkit}` : `cuda=${toolkit}`} compute=${oneOrList(values)} march=${march}`;
+    return `add a cell ${axis === "accel" ? `accel=cuda-${toolkit}` : `cuda=${toolkit}`} compute=${axisList(values)} march=${march}`;
   },
   // The tables do not say which releases of ROCm compile for a target.
   amd: ({ gpus }, _host, { march, adopts }) => {
     const targets = [...new Set(gpus.flatMap(({ target }) => target ?? []))].sort();
     return adopts
       ? `adopt an image with code for ${targets.join(" and ")}, for CPUs of ${march} or less`
-      : `add a cell accel=rocm-VERSION compute=${oneOrList(targets)} march=${march}`;
+      : `add a cell accel=rocm-VERSION compute=${axisList(targets)} march=${march}`;
   },
 };
-
-function oneOrList(values: readonly string[]): string {
-  return values.length === 1 ? (values[0] ?? "") : `[${values.join(", ")}]`;
-}

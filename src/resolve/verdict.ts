@@ -139,11 +139,18 @@ export type Remedy =
   /** Another driver: this version, or with `atLeast` any newer version that still drives the GPUs. */
   | { readonly kind: "driver"; readonly version: string; readonly atLeast: boolean }
   /** A cell that the fleet does not have: the image's axes with these in place of some of them. */
-  | { readonly kind: "cell"; readonly axes: Readonly<Record<string, string>> }
+  | {
+      readonly kind: "cell";
+      readonly axes: Readonly<Record<string, string>>;
+      /** The cell serves these GPUs of the host, and no image serves all. */
+      readonly gpus?: readonly number[];
+    }
+  /** The GPUs of the host, by index, that the image serves. */
+  | { readonly kind: "gpus"; readonly gpus: readonly number[] }
   /** A cell that serves where no march is known, of this platform. */
   | { readonly kind: "platform"; readonly platform: string }
   /** Another cell of the lock. */
-  | { readonly kind: "take"; readonly cell: string }
+  | { readonly kind: "take"; readonly cell: string; readonly gpus?: readonly number[] }
   /** The image's own cell, built without these features of its march. */
   | { readonly kind: "without"; readonly march: string; readonly features: readonly string[] }
   | { readonly kind: "features"; readonly features: readonly string[] }

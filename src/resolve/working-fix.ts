@@ -4,6 +4,8 @@ import { needsGpus } from "../lock/requirement.ts";
 import type { LockedImage } from "../lock/lock.ts";
 import { canBeHad } from "./resolve-options.ts";
 import { sideOf } from "./rules/gpu-side.ts";
+import { namesOf } from "./rules/nvidia/code-cures.ts";
+import { seeing, tryGpus } from "./rules/nvidia/try-gpus.ts";
 import { otherToolkit, tryDriver } from "./rules/nvidia/try-driver.ts";
 import { cpuCell } from "./rules/shared-cures.ts";
 import type { TrialOf } from "./trial.ts";
@@ -20,6 +22,8 @@ export function workingCures(misfit: Misfit, on: TrialOf): readonly Cure[] {
     switch (cure.remedy?.kind) {
       case "driver":
         return tryDriver(cure, cure.remedy, misfit.code, on);
+      case "gpus":
+        return tryGpus(cure.remedy.gpus, misfit.code, on) ? [cure] : [];
       case "cell":
       case "platform":
         return [tryCell(cure, cure.remedy, misfit.code, on)];
@@ -33,7 +37,11 @@ export function workingCures(misfit: Misfit, on: TrialOf): readonly Cure[] {
 
 /** A fleet for several vendors has the axis `accel` in place of `cuda`. Both have the value `none`. */
 function byAccel(cure: Cure): Cure {
-  return cure.remedy?.kind === "cell" && cure.remedy.axes.cuda === "none" ? cpuCell("accel") : cure;
+  if (cure.remedy?.kind !== "cell") return cure;
+  const { cuda: toolkit, ...axes } = cure.remedy.axes;
+  if (toolkit === undefined) return cure;
+  if (toolkit === "none") return cpuCell("accel");
+  return { ...cure, remedy: { ...cure.remedy, axes: { accel: `cuda-${toolkit}`, ...axes } } };
 }
 
 /** An image that others built has no cell to add or to change. */
@@ -42,7 +50,7 @@ function withoutMatrix({ text, remedy, adopted }: Cure): Cure {
   return { text: adopted, remedy: remedy?.kind === "without" ? remedy : null };
 }
 
-const tried: ReadonlySet<Remedy["kind"]> = new Set(["driver", "cell", "platform"]);
+const tried: ReadonlySet<Remedy["kind"]> = new Set(["driver", "gpus", "cell", "platform"]);
 
 /** A cure of this axis may change these hardware axes. */
 const changed: Readonly<Record<string, readonly string[]>> = {
@@ -58,7 +66,8 @@ function tryCell(
   code: ReasonCode,
   on: TrialOf,
 ): Cure {
-  const { image, host, trial, existing } = on;
+  const { image, trial, existing } = on;
+  const host = remedy.kind === "cell" ? seeing(on.host, remedy.gpus) : on.host;
   if (image.adopted !== undefined) return takeAdopted(cure, on);
   const axes = remedy.kind === "cell" ? remedy.axes : {};
   const but =
@@ -67,7 +76,7 @@ function tryCell(
       : Object.keys(axes).flatMap((axis) => changed[axis] ?? [axis]);
   // A CPU image of any march that this host runs will do.
   const isCpu = wantsNone(axes);
-  const exact = isCpu ? [] : Object.entries(axes).filter(([axis]) => axis !== "compute");
+  const exact = isCpu ? [] : Object.entries(axes).filter(([axis]) => !ofCode.has(axis));
   const cells = (existing?.(image.axes, but) ?? []).filter(
     ([, other]) =>
       (!isCpu || sideOf(other.requires) === "cpu") &&
@@ -75,15 +84,25 @@ function tryCell(
   );
   // Of the same march it lacks what this image lacks: that is a reason of its own, with a cure of its own.
   const isSameMarch = !but.includes("march");
+  const before = trial(image, on.host);
   const there = cells.filter(([, other]) => {
     const found = trial(other, host);
-    return !found.has(code) && (isSameMarch || !found.has("CPU_FEATURES_MISSING"));
+    if (axes.compute !== undefined && !isSameMarch && ![...found].every((each) => before.has(each)))
+      return false;
+    return (
+      !found.has(code) && (isSameMarch || axes.compute !== undefined || !found.has("CPU_FEATURES_MISSING"))
+    );
   });
   const [cell, found] = there.find(([, other]) => canBeHad(other, on.local)) ?? there[0] ?? [];
   if (cell === undefined || found === undefined) return cure;
   const values = Object.keys(axes).map((axis) => `${axis}=${found.axes[axis] ?? "none"}`);
   const has = values.length > 0 ? values.join(" ") : `platform ${found.platform}`;
-  return { text: `${toHave(cell, found, on)}, which has ${has}`, remedy: { kind: "take", cell } };
+  const only = remedy.kind === "cell" && remedy.gpus !== undefined ? { gpus: remedy.gpus } : {};
+  const choose = only.gpus === undefined ? "" : `, and choose ${namesOf(only.gpus)}`;
+  return {
+    text: `${toHave(cell, found, on)}, which has ${has}${choose}`,
+    remedy: { kind: "take", cell, ...only },
+  };
 }
 
 function toHave(cell: string, image: LockedImage, on: TrialOf): string {
@@ -91,6 +110,9 @@ function toHave(cell: string, image: LockedImage, on: TrialOf): string {
   const isElsewhere = image.local !== undefined && on.local === undefined;
   return isElsewhere ? `push ${cell} (imgmatch build --push)` : `build ${cell} (imgmatch build)`;
 }
+
+/** Any value will do that has code for the GPUs. */
+const ofCode: ReadonlySet<string> = new Set(["accel", "compute", "cuda"]);
 
 function wantsNone({ cuda, accel }: Readonly<Record<string, string>>): boolean {
   return cuda === "none" || accel === "none";

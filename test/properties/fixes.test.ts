@@ -3,21 +3,23 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { findMarch, marchFeatures } from "../../src/hardware/cpu-marches.ts";
-import { findArchitecture } from "../../src/hardware/gpu-architectures.ts";
+import { driverFloor, findToolkit } from "../../src/hardware/cuda-toolkits.ts";
+import { branchDrives, findArchitecture } from "../../src/hardware/gpu-architectures.ts";
 import { parseComputeCapability } from "../../src/hardware/compute-capability.ts";
-import type { HostFacts } from "../../src/facts/facts.ts";
+import type { GpuFacts, HostFacts } from "../../src/facts/facts.ts";
 import type { Lock, LockedImage } from "../../src/lock/lock.ts";
 import { existingCells } from "../../src/resolve/find-cell.ts";
 import { explainResolution } from "../../src/resolve/explain.ts";
 import { plainPins } from "../../src/resolve/pins.ts";
-import { needsGpus } from "../../src/lock/requirement.ts";
+import { type CudaRequirement, needsGpus } from "../../src/lock/requirement.ts";
 import { viewHost } from "../../src/resolve/host-view.ts";
 import { findMisfits } from "../../src/resolve/check-fit.ts";
 import type { Remedy } from "../../src/resolve/verdict.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { anyHost, anyImage } from "./support/machines.ts";
-import { checkOptions, timeoutMs } from "./support/runs.ts";
-import { digest, lockOf } from "../resolve/support/locks.ts";
+import { assertSeen, checkOptions, timeoutMs } from "./support/runs.ts";
+import { gpu, gpuHost } from "../resolve/support/hosts.ts";
+import { digest, gpuImage, lockOf } from "../resolve/support/locks.ts";
 
 /** Cells of one fleet: what differs in hardware differs in their axes. */
 const fleet: fc.Arbitrary<Lock> = fc.constantFrom("cuda", "accel").chain((axis) => fleetOf(axis));
@@ -98,10 +100,12 @@ function applyToImage(image: LockedImage, remedy: Remedy, host: HostFacts): Lock
     };
   }
   if (compute !== undefined && cuda !== null) {
-    const added = `sm_${compute.replace(".", "")}`;
+    const added = compute.split("+").map((each) => `sm_${each.replace(".", "")}`);
+    const release = remedy.axes.cuda ?? remedy.axes.accel?.replace("cuda-", "");
+    if (release !== undefined) return { ...image, requires: { cpu, cuda: builtWith(release, added) } };
     const { or = [], ...first } = cuda;
     // Whichever of several it was said of.
-    const [all, ...others] = [first, ...or].map((each) => ({ ...each, code: [...each.code, added] }));
+    const [all, ...others] = [first, ...or].map((each) => ({ ...each, code: [...each.code, ...added] }));
     if (all === undefined) return null;
     return { ...image, requires: { cpu, cuda: { ...all, ...(others.length > 0 && { or: others }) } } };
   }
@@ -111,6 +115,19 @@ function applyToImage(image: LockedImage, remedy: Remedy, host: HostFacts): Lock
   // Random facts say a level that their features do not have.
   if (!features.every((feature) => host.cpu.features?.includes(feature))) return null;
   return { ...image, requires: { ...image.requires, cpu: { march, features } } };
+}
+
+function builtWith(release: string, code: readonly string[]): CudaRequirement {
+  const toolkit = findToolkit(release);
+  const minimum = toolkit === null ? null : (driverFloor(toolkit)?.minimum ?? null);
+  if (toolkit === null || minimum === null) throw new Error(release);
+  return { toolkit: toolkit.release, code, driver: { mode: "host", minimum } };
+}
+
+function withGpus(host: HostFacts, gpus: readonly number[]): HostFacts {
+  const { nvidia } = host;
+  if (nvidia == null) return host;
+  return { ...host, nvidia: { ...nvidia, gpus: nvidia.gpus.filter(({ index }) => gpus.includes(index)) } };
 }
 
 /** No driver that drops a card. */
@@ -140,7 +157,8 @@ describe("every fix that is offered", () => {
                 expect([...codesOf(image, host, remedy.set)], fix).not.toContain(code);
                 continue;
               }
-              const better = applyToHost(host, remedy);
+              const only = "gpus" in remedy ? remedy.gpus : undefined;
+              const better = only === undefined ? applyToHost(host, remedy) : withGpus(host, only);
               const other =
                 remedy.kind === "take" ? lock.images[remedy.cell] : applyToImage(image, remedy, host);
               if (better === null && other == null) continue;
@@ -207,5 +225,119 @@ describe("every fix that is offered", () => {
       }),
       checkOptions,
     );
+  });
+});
+
+/** Cards of two kinds under a driver that drives both. */
+const unlikeNode: fc.Arbitrary<HostFacts> = fc
+  .uniqueArray(fc.constantFrom("3.0", "3.7", "5.2", "6.0", "7.0", "7.5", "8.0", "8.6", "9.0", "12.0"), {
+    minLength: 2,
+    maxLength: 2,
+  })
+  .chain((computes) => {
+    const drivers = ["390.30", "396.44", "418.87.00", "450.80.02", "470.256.02", "535.183.01", "575.57.08"];
+    const driven = drivers.filter((driver) =>
+      computes.every((compute) => drives(compute, Number.parseInt(driver, 10))),
+    );
+    const wants = computes.map((compute) => architectureOf(compute)?.openModule);
+    // No module drives both.
+    if (driven.length === 0 || (wants.includes("required") && wants.includes("unsupported")))
+      return fc.constant(null);
+    const module = wants.includes("required") ? "open" : "proprietary";
+    return fc
+      .constantFrom(...driven)
+      .map((driver) => gpuHost(computes.map(cardOf), driver, null, { nvidiaChange: { module } }));
+  })
+  .filter((host) => host !== null);
+
+function architectureOf(compute: string) {
+  const parsed = parseComputeCapability(compute);
+  return parsed === null ? null : findArchitecture(parsed);
+}
+
+function drives(compute: string, branch: number): boolean {
+  const architecture = architectureOf(compute);
+  return architecture !== null && branchDrives(architecture, branch) === true;
+}
+
+const cardOf = (compute: string, index: number): GpuFacts => gpu({ index, name: `card ${compute}`, compute });
+
+const oneKind: fc.Arbitrary<LockedImage> = fc
+  .record({
+    toolkit: fc.constantFrom("8.0.61", "9.2.148", "10.2.89", "11.8.0", "12.4.1", "13.0.2"),
+    compute: fc.constantFrom("3.0", "6.0", "7.5", "8.0", "12.0"),
+  })
+  .map(({ toolkit, compute }) => gpuImage(builtWith(toolkit, [`sm_${compute.replace(".", "")}`])));
+
+describe("the cure for two kinds of GPU in one node", () => {
+  it("is one cell for all or the GPUs of one cell, and applied it serves the host", () => {
+    const seen = new Set<string>();
+    const property = fc.property(
+      unlikeNode,
+      fc.array(oneKind, { minLength: 1, maxLength: 4 }),
+      (host, images) => {
+        const lock = lockOf(Object.fromEntries(images.map((each, at) => [`cell-${at}`, each])));
+        const existing = existingCells(lock);
+        for (const image of images) {
+          const found = findMisfits(image, viewHost(host), { existing }).find(
+            ({ code }) => code === "NO_GPU_CODE",
+          );
+          for (const { remedy, text } of found?.cures ?? []) {
+            if (remedy === null) {
+              expect(text).toMatch(/ CUDA \d+\.\d+ \(driver >= [\d.]+\)/);
+              continue;
+            }
+            const only = "gpus" in remedy ? remedy.gpus : undefined;
+            const seenBy = only === undefined ? host : withGpus(host, only);
+            const cured =
+              remedy.kind === "take" ? lock.images[remedy.cell] : applyToImage(image, remedy, host);
+            seen.add(`${remedy.kind}${only === undefined ? "" : " of some"}`);
+            // Where the image's own toolkit stays, its driver is a reason of its own.
+            const after = codesOf(cured ?? image, seenBy);
+            const isNewToolkit = remedy.kind === "cell" && "cuda" in remedy.axes;
+            const own = isNewToolkit || !codesOf(image, host).has("DRIVER_TOO_OLD") ? [] : ["DRIVER_TOO_OLD"];
+            expect(
+              [...after].filter((code) => !own.includes(code)),
+              text,
+            ).toEqual([]);
+          }
+        }
+      },
+    );
+    assertSeen(property, { numRuns: Math.max(300, checkOptions.numRuns) }, () =>
+      ["cell", "cell of some", "gpus of some", "take"].every((kind) => seen.has(kind)),
+    );
+  });
+
+  it.each([
+    // A T4 and an RTX 5090: CUDA 12.8 is the first that compiles for the second, CUDA 13 needs a newer driver.
+    [
+      ["7.5", "12.0"],
+      "570.124.06",
+      "12.4.1",
+      "7.5",
+      'add a cell with compute=["7.5", "12.0"] and CUDA 12.8 to 12.9: CUDA 12.4.1 does not compile for 12.0, or choose GPU 0 (--gpus device=0)',
+    ],
+    // A K2 and a P100.
+    [
+      ["3.0", "6.0"],
+      "396.44",
+      "11.8.0",
+      "6.0",
+      'add a cell with compute=["3.0", "6.0"] and CUDA 8.0 to 9.2: CUDA 11.8.0 does not compile for 3.0, or choose GPU 1 (--gpus device=1)',
+    ],
+    // CUDA 10.2 is the last for the first, CUDA 11.0 is the first for the second.
+    [["3.0", "8.0"], "470.256.02", "10.2.89", "3.0", "choose GPU 0 (--gpus device=0)"],
+    [
+      ["3.0", "8.0"],
+      "470.256.02",
+      "11.8.0",
+      "9.0",
+      "add a cell with compute=8.0 and CUDA 11.0 to 11.8, and choose GPU 1 (--gpus device=1): no toolkit compiles for all",
+    ],
+  ] as const)("%s under %s, CUDA %s × %s", (computes, driver, toolkit, compute, fix) => {
+    const image = gpuImage(builtWith(toolkit, [`sm_${compute.replace(".", "")}`]));
+    const misfits = findMisfits(image, viewHost(gpuHost(computes.map(cardOf), driver)));
+    expect(misfits.find(({ code }) => code === "NO_GPU_CODE")?.fix).toBe(fix);
   });
 });

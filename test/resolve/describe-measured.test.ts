@@ -87,7 +87,7 @@ describe("for an image that others built", () => {
       "adopt an image with code for compute capability 8.0",
     ]);
     expect(fixesOf({ gpu: gpuOf("12.8.1", ["sm_90"]) }, gpuHost([a100, v100], "570.124.06", "12.8"))[0]).toBe(
-      "adopt an image with code for compute capability 8.0 and 7.0",
+      "adopt an image with code for compute capability 7.0 and 8.0",
     );
     expect(
       fixesOf(

@@ -166,7 +166,9 @@ describe("explainResolution", () => {
     const lines = explainResolution(lock, gpuHost([h100], "570.124.06", "12.8"));
     expect(lines.at(-1)).toBe("to serve this host: add a cell cuda=12.8 compute=9.0 march=x86-64-v4");
     const mixed = explainResolution(lockOf({ cpu: image() }), gpuHost([h100, a100], "550.54.15", "12.4"));
-    expect(mixed.at(-1)).toBe("to serve this host: add a cell cuda=12.4 compute=[8.0, 9.0] march=x86-64-v4");
+    expect(mixed.at(-1)).toBe(
+      'to serve this host: add a cell cuda=12.4 compute=["8.0", "9.0"] march=x86-64-v4',
+    );
   });
 
   it("shows the gap when nothing at all fits", () => {

@@ -51,7 +51,7 @@ function imageOf(suggestion: string): LockedImage {
   const minimum = toolkit === null ? null : (driverFloor(toolkit)?.minimum ?? null);
   if (toolkit === null || minimum === null) throw new Error(suggestion);
   const code = compute
-    .replace(/[[\] ]/g, "")
+    .replace(/[[\]" ]/g, "")
     .split(",")
     .map((number) => `sm_${number.replace(".", "")}`);
   return image({

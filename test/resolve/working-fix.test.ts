@@ -46,7 +46,7 @@ describe("more GPU code as a cure", () => {
   it("names the toolkits that compile it, where the image's own does not", () => {
     const floor = { mode: "host", minimum: "450.80.02" } as const;
     expect(fixOf(cuda("11.8.0", ["sm_86"], { driver: floor }), gpuHost([rtx5090], "570.124.06"))).toBe(
-      "NO_GPU_CODE: add a cell with compute=12.0 and CUDA 12.8 or newer: CUDA 11.8.0 does not compile for it",
+      "NO_GPU_CODE: add a cell with compute=12.0 and CUDA 12.8 to 12.9: CUDA 11.8.0 does not compile for it",
     );
     expect(fixOf(cuda("13.0.2", ["sm_75"], { driver: floor }), gpuHost([v100], "580.95.05"))).toBe(
       "NO_GPU_CODE: add a cell with compute=7.0 and CUDA 9.0 to 12.9: CUDA 13.0.2 does not compile for it",

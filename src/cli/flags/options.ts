@@ -36,14 +36,14 @@ export function withHosts(command: Command): Command {
   );
 }
 
-/** Adds `--gpus`, which only this machine can answer. */
+/** Adds `--gpus`, which names GPUs. A number alone is a count, for who hands out GPUs. */
 export function withVisibleGpus(command: Command): Command {
   return command
     .optionsGroup("Host:")
-    .option("--gpus <list>", "See only these GPUs: 0,2, UUIDs, all or none");
+    .option("--gpus <list>", "See only these GPUs: 0,2, device=0, UUIDs, all or none");
 }
 
-/** Adds the flags of `withHost` without `--gpus`, which asks for GPUs in launch. */
+/** Adds the flags of `withHost` without `--gpus`, which asks for GPUs in launch and run. */
 export function withLaunchHost(command: Command): Command {
   return withJson(command)
     .optionsGroup("Host:")
@@ -55,6 +55,13 @@ export function withLaunchHost(command: Command): Command {
     .option("--driver <version>", driverOption)
     .option("--no-gpu", noGpu);
 }
+
+/** For commands that hand out GPUs: a number alone is a count. */
+export const wantedGpus = [
+  "--gpus <which>",
+  "Ask for so many GPUs, such as 2, or for these: 0,2, device=0, UUIDs; all or none (default: all)",
+] as const;
+export const allowBusy = ["--allow-busy", "Hand out GPUs that are in use"] as const;
 
 export const catalogOption =
   "Add all machine types of aws, azure, gcp or nvidia as hosts, one cloud or a list";

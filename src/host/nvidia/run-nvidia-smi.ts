@@ -16,9 +16,11 @@ import {
   parseSmiHeader,
   parseSmiLicences,
   parseSmiList,
+  parseSmiProcesses,
   queryFields,
   type SmiGpu,
   type SmiHeader,
+  type SmiProcesses,
   toldStates,
   unknownField,
 } from "./nvidia-smi.ts";
@@ -44,6 +46,12 @@ export async function readNvidiaSmi(io: HostIo, around: Surroundings): Promise<N
   const wantsHeader = wsl || cudaOfDriver(around.module?.version ?? "") === null || mayLackLibcuda(io);
   const header = isAlive && wantsHeader ? readHeader(await run()) : null;
   const list = isAlive && gpus.some((gpu) => gpu.mig === true) ? await run("-L") : null;
+  // In a container and in WSL the program lists none of the processes outside.
+  const apps =
+    isAlive && !wsl && !around.container
+      ? await run("--query-compute-apps=gpu_uuid,pid", "--format=csv,noheader")
+      : null;
+  const processes = apps?.status === 0 ? parseSmiProcesses(apps.stdout) : null;
   const whole = isAlive && gpus.some(mayNeedLicence) ? await run("-q") : null;
   return {
     source: "nvidia-smi",
@@ -51,7 +59,10 @@ export async function readNvidiaSmi(io: HostIo, around: Surroundings): Promise<N
     library: wsl ? (header?.program ?? null) : null,
     cuda: header?.cuda ?? null,
     ...(header?.lacksCuda && { lacksCuda: true }),
-    gpus: gpus === null ? null : gpusOf(gpus, list?.stdout ?? "", parseSmiLicences(whole?.stdout ?? "")),
+    gpus:
+      gpus === null
+        ? null
+        : gpusOf(gpus, list?.stdout ?? "", parseSmiLicences(whole?.stdout ?? ""), processes),
     problems,
   };
 }
@@ -115,6 +126,7 @@ function gpusOf(
   gpus: readonly SmiGpu[],
   list: string,
   licences: ReadonlyMap<string, boolean>,
+  processes: SmiProcesses | null,
 ): readonly GpuFacts[] {
   const isNumbered = new Set(gpus.flatMap(({ index }) => index ?? [])).size === gpus.length;
   return gpus.map((gpu, position) => {
@@ -122,7 +134,10 @@ function gpusOf(
     const index = isNumbered ? (gpu.index ?? position) : position;
     const mig = gpu.mig === true ? migOf(list, uuid, index) : gpu.mig === false ? null : undefined;
     const licensed = licences.get(bus ?? "");
-    const use = { ...unknownUse, memoryMiB: usedMiB };
+    // The list names instances of a GPU in MIG mode in another way.
+    const isListed = processes !== null && uuid !== null && gpu.mig !== true;
+    const counted = isListed ? (processes.get(uuid) ?? { count: 0 }).count : null;
+    const use = { ...unknownUse, processes: counted, memoryMiB: usedMiB };
     return {
       ...unknownGpu(index),
       ...{ uuid, name, compute, pci, bus, memoryMiB, use },

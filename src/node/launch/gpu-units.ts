@@ -202,6 +202,21 @@ export function useOf(unit: GpuUnit): GpuUse {
   return memoryMiB <= idleMemoryMiB ? "free" : "busy";
 }
 
+export type UseCounts = Readonly<Record<GpuUse, number>>;
+
+/** The GPUs of many hosts; null where the facts tell the use of none. */
+export function countUse(hosts: readonly HostFacts[]): UseCounts | null {
+  const uses = hosts.flatMap(unitsOf).map(useOf);
+  const number = (use: GpuUse) => uses.filter((each) => each === use).length;
+  const counts = { free: number("free"), busy: number("busy"), unknown: number("unknown") };
+  return counts.free + counts.busy === 0 ? null : counts;
+}
+
+/** `GPUs: 12 free, 3 busy, 2 of unknown use`. */
+export function useWords({ free, busy, unknown }: UseCounts): string {
+  return `GPUs: ${free} free, ${busy} busy${unknown === 0 ? "" : `, ${unknown} of unknown use`}`;
+}
+
 /** `2 processes, 40000 MiB`. */
 export function describeUse(unit: GpuUnit): string {
   const { processes, memoryMiB } = traitsOf(unit).use;

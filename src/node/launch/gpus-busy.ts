@@ -3,11 +3,23 @@
 import { ImgmatchError } from "../../errors.ts";
 import type { GpuVendor } from "../../hardware/gpu-vendors.ts";
 import type { HostIo } from "../../host/host-io.ts";
+import { nodeHostIo } from "../../host/node-host-io.ts";
+import type { Environment } from "../../io/world.ts";
 import { remember } from "../../io/collections.ts";
 import type { GpuChoice, TakenUnit } from "./choose-gpus.ts";
 import { describeUnit, describeUse, type GpuUnit, traitsOf } from "./gpu-units.ts";
 
 type Refusal = Extract<GpuChoice, { readonly ok: false }>;
+
+/** `GPU_BUSY`. The holders are asked for only on the host itself. */
+export async function refusedGpus(
+  refusal: Refusal,
+  isHere: boolean,
+  env: Environment,
+): Promise<ImgmatchError> {
+  const taken = isHere ? refusal.taken.map(({ unit }) => unit) : [];
+  return gpusBusy(refusal, await findHolders(nodeHostIo(env), taken));
+}
 
 /** `GPU_BUSY` with the holders of the GPUs that are not free. */
 export function gpusBusy({ wanted, free, taken }: Refusal, holders: GpuHolders): ImgmatchError {

@@ -12,6 +12,13 @@ export function cpuCell(axis: "cuda" | "accel"): Cure {
   };
 }
 
+/** A value of the axis `compute` as a matrix has it: `9.0`, or `["7.5", "12.0"]` for one image. */
+export function axisList(values: readonly string[]): string {
+  return values.length === 1
+    ? (values[0] ?? "")
+    : `[${values.map((value) => JSON.stringify(value)).join(", ")}]`;
+}
+
 /** Some GPUs have code: without the others the image runs. */
 export function hideGpus(lacking: readonly unknown[], gpus: readonly unknown[]): readonly Cure[] {
   if (lacking.length === gpus.length) return [];

@@ -10,12 +10,12 @@ import {
   minorOf,
   parseVersion,
 } from "../../../hardware/driver-version.ts";
-import { findArchitecture, gpuArchitectures, isDroppedBy } from "../../../hardware/gpu-architectures.ts";
+import { gpuArchitectures, isDroppedBy } from "../../../hardware/gpu-architectures.ts";
 import type { CudaRequirement } from "../../../lock/requirement.ts";
 import { compareText } from "../../../io/collections.ts";
 import type { GpuView } from "../../nvidia-view.ts";
-import { byHand, misfit } from "../../misfit.ts";
-import { hideGpus } from "../shared-cures.ts";
+import { misfit, withCures } from "../../misfit.ts";
+import { codeCures, type GpusOfHost } from "./code-cures.ts";
 import { lastDriverBranch } from "./driver-cures.ts";
 import { type CodeFit, codeKinds, type Cure, type DriverService, type Misfit } from "../../verdict.ts";
 
@@ -27,9 +27,10 @@ import { type CodeFit, codeKinds, type Cure, type DriverService, type Misfit } f
  */
 export function checkGpuCode(
   { code, toolkit }: Pick<CudaRequirement, "code" | "toolkit">,
-  gpus: readonly GpuView[],
+  host: GpusOfHost,
   service: DriverService | null,
 ): readonly CodeFit[] | Misfit {
+  const { gpus } = host;
   const targets = code.flatMap((text) => {
     const target = parseCudaCode(text);
     return target === null ? [] : [{ ...target, text }];
@@ -39,6 +40,10 @@ export function checkGpuCode(
   let ptxTooNew: Misfit | null = null;
   const isServed = (gpu: GpuView) =>
     code.length === 0 ? hasLibrariesFor(gpu, toolkit) : runnableCode(image, gpu).length > 0;
+  const isUsed = (gpu: GpuView) =>
+    code.length === 0 ? isServed(gpu) : usableCode(image, gpu, service).length > 0;
+  const curesFor = (has: (gpu: GpuView) => boolean) =>
+    codeCures(toolkit, { lacking: gpus.filter((gpu) => !has(gpu)), served: gpus.filter(isUsed) }, host);
   for (const gpu of gpus) {
     const runnable = runnableCode(image, gpu);
     const usable = usableCode(image, gpu, service);
@@ -46,9 +51,8 @@ export function checkGpuCode(
     if (best !== undefined) fits.push(best);
     else if (runnable[0] === undefined) {
       if (isServed(gpu)) continue;
-      const lacking = gpus.filter((each) => !isServed(each));
-      return noCode(code, image, gpu, lacking, gpus);
-    } else ptxTooNew ??= tooNew(runnable, image, gpu, gpus, service);
+      return noCode(code, image, gpu, () => curesFor(isServed));
+    } else ptxTooNew ??= tooNew(runnable, image, gpu, gpus, service, () => curesFor(isUsed));
   }
   return ptxTooNew ?? fits;
 }
@@ -109,8 +113,7 @@ function noCode(
   code: readonly string[],
   { targets, toolkit }: ImageCode,
   { label, compute }: GpuView,
-  lacking: readonly GpuView[],
-  gpus: readonly GpuView[],
+  cures: () => readonly Cure[],
 ): Misfit {
   const has = code.length === 0 ? "no GPU code" : code.join(", ");
   if (compute === null) {
@@ -127,51 +130,15 @@ function noCode(
     : code.length === 0
       ? `is of CUDA ${toolkit}, whose libraries have no code for ${card}`
       : `has ${has}, none of which runs on ${card}`;
-  const cures = [addCodes(toolkit, lacking), ...hideGpus(lacking, gpus)];
   const away = targets.map((target) => Math.abs(minorsBetween(compute, target.compute)));
   const distance = away.length === 0 ? undefined : Math.min(...away);
-  return {
-    ...misfit("NO_GPU_CODE", why, cures, distance),
-    short: `no code for compute capability ${number}`,
-  };
+  const short = `no code for compute capability ${number}`;
+  return withCures({ ...misfit("NO_GPU_CODE", why, [], distance), short }, cures);
 }
 
 /** A major counts as ten. */
 function minorsBetween(a: ComputeCapability, b: ComputeCapability): number {
   return 10 * (a.major - b.major) + a.minor - b.minor;
-}
-
-/** Names every GPU without code: code for one of them would not be enough. */
-function addCodes(toolkit: string, lacking: readonly GpuView[]): Cure {
-  const computes = lacking.flatMap(({ compute }) => (compute === null ? [] : [compute]));
-  const distinct = new Map(computes.map((each) => [formatComputeCapability(each), each]));
-  const cures = [...distinct.values()].map((each) => addCode(toolkit, each));
-  const [only] = cures;
-  if (only !== undefined && cures.length === 1 && computes.length === lacking.length) return only;
-  const adopted = `adopt an image with code for compute capability ${[...distinct.keys()].join(" and ")}`;
-  return byHand(cures.map(({ text }) => text).join(", and "), distinct.size === 0 ? undefined : adopted);
-}
-
-/** `add compute=9.0 to the image's cell`, unless its toolkit does not compile for that. */
-function addCode(toolkit: string, compute: ComputeCapability): Cure {
-  const number = formatComputeCapability(compute);
-  const known = findToolkit(toolkit);
-  const architecture = findArchitecture(compute);
-  const compiles = known === null ? null : toolkitCompiles(known, { kind: "sass", compute, suffix: "" });
-  const remedy = { kind: "cell", axes: { compute: number } } as const;
-  const adopted = `adopt an image with code for compute capability ${number}`;
-  if (architecture === null || compiles !== false)
-    return { text: `add compute=${number} to the image's cell`, remedy, adopted };
-  const { firstToolkit, lastToolkit } = architecture;
-  const which = lastToolkit === null ? `${firstToolkit} or newer` : `${firstToolkit} to ${lastToolkit}`;
-  const text = `add a cell with compute=${number} and CUDA ${which}: CUDA ${toolkit} does not compile for it`;
-  // Projects publish a build for each major of CUDA.
-  const last = lastToolkit?.split(".")[0];
-  const other =
-    last === undefined
-      ? `adopt an image of CUDA ${which}, the first for compute capability ${number}`
-      : `adopt an image of CUDA ${last}: compute capability ${number} ends with CUDA ${last}`;
-  return byHand(text, other);
 }
 
 /** @param runnable PTX alone, of which the oldest asks least of a driver */
@@ -181,6 +148,7 @@ function tooNew(
   { label, compute }: GpuView,
   gpus: readonly GpuView[],
   service: DriverService | null,
+  cures: () => readonly Cure[],
 ): Misfit {
   const { toolkit } = image;
   const [best = { text: "PTX", cuda: toolkit }] = runnable
@@ -195,16 +163,9 @@ function tooNew(
   return misfit(
     "PTX_TOO_NEW",
     `${label}, compute capability ${number}, would run ${best.text}, this host's driver understands PTX up to CUDA ${offered}`,
-    [
+    () => [
       ...(someDriverOffers(minorOf(best.cuda), gpus) ? [driverOffering(best.cuda, offered)] : []),
-      ...(compute === null
-        ? []
-        : [
-            addCodes(
-              toolkit,
-              gpus.filter((each) => !usableCode(image, each, service).length),
-            ),
-          ]),
+      ...(compute === null ? [] : cures()),
     ],
   );
 }

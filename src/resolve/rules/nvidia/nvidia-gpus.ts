@@ -27,7 +27,7 @@ function serve(
   const last = require === null ? [] : [require];
   if (!usable.ok) return [usable, ...driverMisfits(cuda, host.nvidia), ...last];
   const service = checkDriver(cuda, usable.nvidia);
-  const code = checkGpuCode(cuda, usable.nvidia.gpus, service.ok ? service : null);
+  const code = checkGpuCode(cuda, usable.nvidia, service.ok ? service : null);
   if (!service.ok) return [service, ...misfitsIn(code), ...last];
   if (isMisfit(code)) return [code, ...last];
   return require === null ? { ok: true, tier: service.tier, code } : [require];
@@ -37,7 +37,7 @@ function serve(
 function driverMisfits(cuda: CudaRequirement, nvidia: NvidiaView | null): readonly Misfit[] {
   if (nvidia === null) return [];
   const service = nvidia.driver === null ? null : checkDriver(cuda, nvidia);
-  const code = checkGpuCode(cuda, nvidia.gpus, service?.ok === true ? service : null);
+  const code = checkGpuCode(cuda, nvidia, service?.ok === true ? service : null);
   return [...(service === null || service.ok ? [] : [service]), ...misfitsIn(code)];
 }
 

@@ -6,10 +6,11 @@ import { compareCudaVersions, driverBranch, parseCudaVersion } from "../../../ha
 import { findArchitecture } from "../../../hardware/gpu-architectures.ts";
 import { isLabelled } from "../../../facts/host-problems.ts";
 import type { HostView } from "../../host-view.ts";
-import { byHand, misfit } from "../../misfit.ts";
+import { misfit } from "../../misfit.ts";
 import type { GpuView, NvidiaView } from "../../nvidia-view.ts";
 import type { Misfit } from "../../verdict.ts";
 import { because, noGpu, noneVisible } from "../gpu-presence.ts";
+import { chooseGpus } from "./code-cures.ts";
 import { otherDriver } from "./driver-cures.ts";
 import type { RuleThresholds } from "../rule.ts";
 
@@ -84,16 +85,16 @@ function checkDriven(gpu: GpuView, nvidia: NvidiaView): Misfit | null {
   const missed = missedBranch(gpu, nvidia);
   if (missed === null) return null;
   const { branch, isFirst } = missed;
-  const others = nvidia.gpus.some((each) => missedBranch(each, nvidia)?.isFirst !== isFirst);
-  const hide = others ? [byHand("hide this GPU")] : [];
+  const driven = nvidia.gpus.filter((each) => missedBranch(each, nvidia) === null);
+  const others = driven.length === 0 ? [] : [chooseGpus(driven)];
   if (isFirst) {
     const update = `update the NVIDIA driver: ${driver.text} → >= ${branch}`;
     const why = `driver ${driver.text} does not drive ${name} yet: ${branch} is the first branch that does`;
-    return misfit("NO_GPU", why, [otherDriver(update, String(branch), true), ...hide]);
+    return misfit("NO_GPU", why, [otherDriver(update, String(branch), true), ...others]);
   }
   const install = `install the driver's branch ${branch}: ${driver.text} → ${branch}.x`;
   const why = `driver ${driver.text} no longer drives ${name}: ${branch} is the last branch that does`;
-  return misfit("NO_GPU", why, [otherDriver(install, String(branch)), ...hide]);
+  return misfit("NO_GPU", why, [otherDriver(install, String(branch)), ...others]);
 }
 
 /** The first branch that drives the GPU where this driver is older, the last where it is newer; null for a driver that drives it or may. */

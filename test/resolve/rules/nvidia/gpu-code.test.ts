@@ -166,7 +166,7 @@ describe("GPU code rule, several GPUs", () => {
     expect(checkFit(gpuImage(cuda("12.8.1", ["sm_80"])), mixed)).toMatchObject({
       code: "NO_GPU_CODE",
       message: "has sm_80, none of which runs on GPU 1 (NVIDIA H100 80GB HBM3), compute capability 9.0",
-      fix: "add compute=9.0 to the image's cell, or hide this GPU",
+      fix: 'add a cell with compute=["8.0", "9.0"], or choose GPU 0 (--gpus device=0)',
     });
     const twins = gpuHost([h100, h100], "580.95.05", "13.0");
     expect(checkFit(gpuImage(cuda("12.8.1", ["sm_80"])), twins)).toMatchObject({

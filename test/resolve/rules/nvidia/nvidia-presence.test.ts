@@ -49,7 +49,7 @@ describe("GPU presence rule", () => {
       code: "NO_GPU",
       message: expect.stringContaining("GPU 1 (Tesla V100-SXM2-32GB)"),
       // Only beside a card that this driver drives.
-      fix: "install the driver's branch 580: 590.48.01 → 580.x, or hide this GPU",
+      fix: "install the driver's branch 580: 590.48.01 → 580.x, or choose GPU 0 (--gpus device=0)",
     });
   });
 
