@@ -57,10 +57,10 @@ async function readFacts(
   world: HostWorld,
   { ofNode }: Required<Pick<ProbeOptions, "ofNode">>,
 ): Promise<HostFacts> {
-  const { gpus, driver, askDriver = false, self = ["imgmatch"] } = options;
+  const { gpus, driver = [], askDriver = false, self = ["imgmatch"] } = options;
   const other = otherHost(options);
   if (other === null) {
-    if (driver === undefined) {
+    if (driver.length === 0) {
       const io = nodeHostIo(world.env);
       const facts = await probeHost(io, { ofNode, ...(gpus === undefined ? {} : { gpus }) });
       if (!askDriver) return facts;
