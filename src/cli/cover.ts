@@ -64,7 +64,7 @@ export const cover: Define = (command, run) =>
       .optionsGroup("Hosts:")
       .option("--catalog <names>", catalogOption, ...many)
       .option("--host-type <names>", "Add these machine types as hosts: p5.48xlarge,g6.12xlarge", ...many)
-      .option("--driver <version>", driverOption)
+      .option("--driver <version>", driverOption, ...many)
       .option("--no-gpu", noGpu),
   )
     .addHelpText("after", helpText)

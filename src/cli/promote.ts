@@ -44,7 +44,7 @@ export const promote: Define = (command, run) =>
         ...many,
       )
       .option("--host-type <names>", "Refuse where one of these machine types would lose", ...many)
-      .option("--driver <version>", driverOption)
+      .option("--driver <version>", driverOption, ...many)
       .option("--no-gpu", noGpu)
       .option(
         "--allow-loss",

@@ -2,10 +2,11 @@
 
 import { dirname, join } from "node:path";
 import { usageError } from "../errors.ts";
+import { requireDrivers } from "../host/complete-hosts.ts";
 import type { HostChoice } from "../host/probe.ts";
 import { type ManyHosts, readManyHosts } from "../host/read-host-files.ts";
 import { lockPath } from "../lock/lock.ts";
-import type { ResolveImageOptions } from "../resolve/resolve-options.ts";
+import { fitOptions, type ResolveImageOptions, wantsCpu } from "../resolve/resolve-options.ts";
 import { inWorld, type Watching, type World } from "../io/world.ts";
 import { replaceOwnFile } from "../io/replace-own-file.ts";
 import { readLockIfPresent } from "../lock/store/lock-file.ts";
@@ -63,6 +64,7 @@ async function coverIn(options: CoverOptions, world: NodeWorld): Promise<CoverRe
   const { fleet, choice, planned } = await readCoverFleet(options, world);
   const suggest = suggestOf(options, planned);
   const hosts = await readManyHosts(options, world);
+  if (!wantsCpu(choice)) requireDrivers(hosts, fitOptions(fleet.lock, choice).gpuImages);
   const pulls = pullsOf(options);
   const answer = coverReport(fleet, hosts, { ...choice, whatIf, check, ...suggest, ...pulls });
   const report = (options.hosts ?? []).length > 0 ? answer : { ...answer, hostsAre: "machine type" as const };

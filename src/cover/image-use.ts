@@ -1,6 +1,7 @@
 /** Counts the hosts of each image, and says why nobody gets the others. */
 
 import type { Lock } from "../lock/lock.ts";
+import { noGpus, vendorsOf } from "../lock/requirement.ts";
 import { sortedEntries, sum } from "../io/collections.ts";
 import { hardwareAxes } from "../lock/lock.ts";
 import type { Ranking } from "../resolve/resolve-image.ts";
@@ -74,7 +75,7 @@ export function useOfImages(
       pinned,
       alwaysBeatenBy: beaten ? [...(better ?? [])].sort() : [],
       beatenBy: beaten ? [...winners].sort() : [],
-      nearest: fits > 0 ? null : nearestHost(cell, classes, resolver),
+      nearest: fits > 0 ? null : nearestHost(cell, lock, classes, resolver),
     };
   });
 }
@@ -136,13 +137,21 @@ function kept(better: ReadonlySet<string>, before: readonly string[]): ReadonlyS
 
 function nearestHost(
   cell: string,
+  lock: Lock,
   classes: readonly RankedClass[],
   resolver: Resolver,
 ): CoveredImage["nearest"] {
-  const misses = classes.flatMap(({ names: [host = "a host"], ranking: { view } }) => {
-    const miss = resolver.nearest(view, [{ cell }]);
-    return miss === null ? [] : [{ host, ...miss, effort: effortOf(miss.misfits) }];
-  });
+  // A host without a GPU of the image's kind is nearer only where no host has one.
+  const vendors = vendorsOf(lock.images[cell]?.requires ?? noGpus);
+  const own = classes.filter(({ ranking: { view } }) =>
+    vendors.some((vendor) => (view[vendor]?.gpus.length ?? 0) > 0),
+  );
+  const misses = (own.length > 0 ? own : classes).flatMap(
+    ({ names: [host = "a host"], ranking: { view } }) => {
+      const miss = resolver.nearest(view, [{ cell }]);
+      return miss === null ? [] : [{ host, ...miss, effort: effortOf(miss.misfits) }];
+    },
+  );
   const [least, ...others] = misses;
   if (least === undefined) return null;
   const { host, misfits } = others.reduce(

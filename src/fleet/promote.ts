@@ -5,6 +5,7 @@ import { dirname } from "node:path";
 import { usageError } from "../errors.ts";
 import type { ClusterReader, HostWorld } from "../host/cluster-reader.ts";
 import { type ManyHosts, readManyHosts } from "../host/read-host-files.ts";
+import { requireDrivers } from "../host/complete-hosts.ts";
 import type { NamedHost } from "../facts/named-host.ts";
 import { readTextFile } from "../io/files.ts";
 import { inputLimits } from "../io/limits.ts";
@@ -20,6 +21,7 @@ import type { RegistryAccess } from "../oci/registry/registry-flags.ts";
 import { requirePlace } from "../lock/store/index-place.ts";
 import type { SignatureDemands } from "../oci/trust-flags.ts";
 import { versionTag } from "./cells/tag.ts";
+import { fitOptions } from "../resolve/resolve-options.ts";
 import { parseMatrix } from "./matrix/parse-matrix.ts";
 import { withVersion } from "./open/find-version.ts";
 import { lockFileOf, matrixPath } from "./open/fleet-choice.ts";
@@ -108,6 +110,7 @@ async function promoteIn(
     if (from !== null && formatRepository(from) !== repository)
       throw usageError(`${options.from} is not of ${repository}`, "a channel names images of its repository");
     const version = from === null ? null : await read(from, registry);
+    requireDrivers(hosts, fitOptions(version?.fleet ?? own.lock, {}).gpuImages);
     const signing = version?.signing ?? (signFleet && (await signFleet(repository, registry)));
     const fetch = (reference: ImageReference) => fetchLock(reference, fetching);
     world.onEvent({ type: "publish" });
@@ -157,8 +160,8 @@ async function readHosts(
   options: PromoteOptions,
   world: Pick<HostWorld, "readStdin" | "readClusterNodes">,
 ): Promise<readonly NamedHost[]> {
-  const { hosts = [], catalog = [], hostType = [], driver, channel = [] } = options;
-  if (hosts.length + catalog.length + hostType.length === 0 && driver === undefined) return [];
+  const { hosts = [], catalog = [], hostType = [], driver = [], channel = [] } = options;
+  if (hosts.length + catalog.length + hostType.length + driver.length === 0) return [];
   if (channel.length === 0)
     throw usageError("hosts count only for channels", "add --channel, or leave the hosts out");
   return readManyHosts(options, world);

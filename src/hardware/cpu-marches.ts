@@ -164,8 +164,14 @@ export function compilerFlags(march: March, without: readonly string[] = []): re
     const options = new Set(names.map((name) => `-mno-${x86OptionName(linuxName(name))}`));
     return [option, ...[...options].sort()];
   }
-  const extensions = new Set(names.map((name) => `+no${armExtension(name)}`));
-  return [option + [...extensions].sort().join("")];
+  const extensions = new Set(names.flatMap((name) => armExtension(name) ?? []));
+  return [
+    option +
+      [...extensions]
+        .sort()
+        .map((extension) => `+no${extension}`)
+        .join(""),
+  ];
 }
 
 /**
@@ -207,7 +213,9 @@ function isRemovable(march: March, name: string): boolean {
   const known = new Set([...march.required, ...march.optional]);
   if (march.architecture === "amd64") return known.has(linuxName(name)) && !x86Baseline.has(linuxName(name));
   const extension = armExtension(name);
-  return extension !== null && withoutArmExtension(extension).some((feature) => known.has(feature));
+  // No compiler emits it, so that there is nothing to tell the compiler.
+  if (extension === null) return known.has(name) && neverNeededFeatures.has(name);
+  return withoutArmExtension(extension).some((feature) => known.has(feature));
 }
 
 function removes(march: March, name: string): readonly string[] {

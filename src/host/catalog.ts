@@ -12,6 +12,7 @@ import {
 } from "../hardware/machine-types.ts";
 import { didYouMean, suggest } from "../io/suggest.ts";
 import { byVendor, type GpuVendor, gpuVendors } from "../hardware/gpu-vendors.ts";
+import { fromCatalogue } from "./complete-hosts.ts";
 import { readCpu } from "./cpu/cpu-facts.ts";
 import type { CpuFacts, HostFacts, VendorFacts } from "../facts/facts.ts";
 import type { NamedHost } from "../facts/named-host.ts";
@@ -82,7 +83,7 @@ function hostOf(type: MachineType): NamedHost {
       "cpu.features": source,
       kernel: "the oldest that runs containers",
       ...Object.fromEntries(
-        gpuVendors.filter((each) => gpus[each] !== null).map((each) => [`${each}.gpus`, "catalogue"]),
+        gpuVendors.filter((each) => gpus[each] !== null).map((each) => [`${each}.gpus`, fromCatalogue]),
       ),
     },
   };

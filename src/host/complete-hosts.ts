@@ -13,32 +13,85 @@ import { unknownNvidia } from "../facts/no-facts.ts";
 export interface ToldOfHost {
   /** false: a host has no GPU unless its facts name one. */
   readonly gpu?: boolean;
-  /** The driver of hosts whose facts name none, such as machine types. */
-  readonly driver?: string;
+  /** The drivers of hosts whose facts name none, such as machine types: `580.95.05`, or one of each vendor, `amd=6.14.14`. */
+  readonly driver?: readonly string[];
+}
+
+/** A driver as the user writes it; of any vendor whose drivers have such versions where none is named. */
+interface ToldDriver {
+  readonly text: string;
+  readonly vendors: readonly GpuVendor[];
+  readonly version: string;
 }
 
 /**
- * Fills the facts that hosts leave open; changes no fact. Throws `USAGE` for a malformed driver, and for one that no host lacks.
+ * Fills the facts that hosts leave open; changes no fact. Throws `USAGE` for a malformed driver, for two of one vendor, and for one that no
+ * host lacks.
  */
 export function completeHosts(
   hosts: readonly NamedHost[],
-  { gpu = true, driver }: ToldOfHost,
+  { gpu = true, driver = [] }: ToldOfHost,
 ): readonly NamedHost[] {
   const known = gpu ? hosts : hosts.map((host) => ({ ...host, facts: withoutGpu(host.facts) }));
-  if (driver === undefined) return known;
-  if (!factGrammar.driver.test(driver))
+  const told = driver.map(readDriver);
+  const named = told.flatMap(({ vendors }) => vendors);
+  const twice = named.find((vendor, place) => named.indexOf(vendor) < place);
+  if (twice !== undefined)
     throw usageError(
-      `--driver ${JSON.stringify(driver)} is no version of a driver`,
-      "write --driver 580.95.05",
+      `--driver names two drivers of ${vendorNames[twice]}`,
+      `leave one of them out, or name the vendor of each: ${flagsOf(gpuVendors)}`,
     );
-  const against = known.map(({ facts }) => speaksAgainst(facts, driver));
-  const [first] = against;
-  if (first != null && !against.includes(null))
+  for (const each of told) refuseUnasked(known, each, told.length > 1);
+  return known.map((host) => ({ ...host, facts: told.reduce(withDriver, host.facts) }));
+}
+
+/** Throws `USAGE` for catalogue hosts with GPUs of these vendors and no driver. The vendors are those whose images are judged. */
+export function requireDrivers(hosts: readonly NamedHost[], vendors: readonly GpuVendor[]): void {
+  const isLacking = (vendor: GpuVendor) =>
+    hosts.some(({ facts }) => facts.sources[`${vendor}.gpus`] === fromCatalogue && isOpen(vendor, facts));
+  const lacking = gpuVendors.filter((vendor) => vendors.includes(vendor) && isLacking(vendor));
+  if (lacking.length === 0) return;
+  throw usageError(
+    `no machine type comes with a driver, and images for GPUs of ${lacking.map((vendor) => vendorNames[vendor]).join(" and ")} are judged`,
+    `name the one that they will have: ${flagsOf(lacking)}`,
+  );
+}
+
+/** The source of a machine type's GPUs. */
+export const fromCatalogue = "catalogue";
+
+function flagsOf(vendors: readonly GpuVendor[]): string {
+  return vendors.map((vendor) => `--driver ${vendor}=${drivers[vendor].example}`).join(" ");
+}
+
+function readDriver(text: string): ToldDriver {
+  const [, name, version = text] = /^([^=]*)=(.*)$/.exec(text) ?? [];
+  const vendor = gpuVendors.find((each) => each === name);
+  const flag = `--driver ${JSON.stringify(text)}`;
+  if (name !== undefined && vendor === undefined)
+    throw usageError(`${flag} names no vendor of drivers`, `write ${flagsOf(gpuVendors)}`);
+  const vendors = vendor === undefined ? gpuVendors : [vendor];
+  const fitting = vendors.filter((each) => drivers[each].versions.test(version));
+  if (!factGrammar.driver.test(version) || fitting.length === 0)
     throw usageError(
-      `--driver is for hosts whose facts name none: ${known[0]?.name} has ${first}`,
-      "leave it out; imgmatch cover --what-if driver=VERSION shows the effect of another one",
+      `${flag} is no version of a driver${vendor === undefined ? "" : ` of ${vendorNames[vendor]}`}`,
+      `write ${flagsOf(vendors)}`,
     );
-  return known.map((host) => ({ ...host, facts: withDriver(host.facts, driver) }));
+  return { text, vendors: fitting, version };
+}
+
+/** Of several drivers each is for the hosts that have its vendor's GPUs, and there may be none of them. */
+function refuseUnasked(hosts: readonly NamedHost[], told: ToldDriver, isOneOfMany: boolean): void {
+  const against = hosts.map(({ facts }) => speaksAgainst(facts, told));
+  const has = ({ facts }: NamedHost) => told.vendors.some((vendor) => facts[vendor] != null);
+  const first = against.findIndex(
+    (why, place) => why !== null && (!isOneOfMany || has(hosts[place] as NamedHost)),
+  );
+  if (first < 0 || against.includes(null)) return;
+  throw usageError(
+    `--driver is for hosts whose facts name none: ${hosts[first]?.name} has ${against[first]}`,
+    "leave it out; imgmatch cover --what-if driver=VERSION shows the effect of another one",
+  );
 }
 
 function withoutGpu(facts: HostFacts): HostFacts {
@@ -46,13 +99,14 @@ function withoutGpu(facts: HostFacts): HostFacts {
 }
 
 /** The fact that contradicts this driver; null if none does. */
-function speaksAgainst(facts: HostFacts, driver: string): string | null {
-  if (openVendor(facts, driver) !== null) return null;
+function speaksAgainst(facts: HostFacts, told: ToldDriver): string | null {
+  if (openVendor(facts, told) !== null) return null;
   const own = gpuVendors.flatMap((vendor) => facts[vendor]?.driver ?? []);
-  if (own.includes(driver)) return null;
+  if (own.includes(told.version)) return null;
   if (own[0] !== undefined) return `driver ${own[0]}`;
   const there = gpuVendors.find((vendor) => facts[vendor] != null);
-  if (there === undefined) return "neither an NVIDIA GPU nor a driver";
+  if (there === undefined)
+    return `neither an ${told.vendors.map((vendor) => vendorNames[vendor]).join(" or ")} GPU nor a driver`;
   const name = vendorNames[there];
   return isOpen(there, facts)
     ? `an ${name} GPU, whose drivers have other versions`
@@ -64,6 +118,7 @@ const drivers: {
   readonly [V in GpuVendor]: {
     /** The versions of one vendor's drivers are none of another's. */
     readonly versions: RegExp;
+    readonly example: string;
     isOpen(side: VendorFacts[V] | null | undefined): boolean;
     tell(side: VendorFacts[V] | null | undefined, driver: string): VendorFacts[V];
     readonly cures: HostProblem["code"];
@@ -71,6 +126,7 @@ const drivers: {
 } = {
   nvidia: {
     versions: /^\d\d/,
+    example: "580.95.05",
     isOpen: (side) => side === undefined || side?.driver === null,
     tell: (side, driver) => {
       const facts = side ?? { ...unknownNvidia, unknown: openGpuFacts };
@@ -79,7 +135,9 @@ const drivers: {
     cures: "HOST_NO_DRIVER",
   },
   amd: {
+    // Of the module, as /sys/module/amdgpu/version has it.
     versions: /^\d\./,
+    example: "6.14.14",
     // The kernel's own driver has no version: that is known.
     isOpen: (side) => side?.unknown?.includes("driver") === true,
     tell: (side, driver) => ({ gpus: [], ...side, driver }),
@@ -88,10 +146,8 @@ const drivers: {
 };
 
 /** The vendor whose driver a host leaves open: one with GPUs before one without. */
-function openVendor(facts: HostFacts, driver: string): GpuVendor | null {
-  const unknown = gpuVendors.filter(
-    (vendor) => isOpen(vendor, facts) && drivers[vendor].versions.test(driver),
-  );
+function openVendor(facts: HostFacts, { vendors }: ToldDriver): GpuVendor | null {
+  const unknown = vendors.filter((vendor) => isOpen(vendor, facts));
   return unknown.find((vendor) => (facts[vendor]?.gpus.length ?? 0) > 0) ?? unknown[0] ?? null;
 }
 
@@ -106,12 +162,12 @@ function tell<V extends GpuVendor>(vendor: V, facts: HostFacts, driver: string) 
   return { ...rest, ...(otherUnknown.length === 0 ? {} : { unknown: otherUnknown }) };
 }
 
-function withDriver(facts: HostFacts, driver: string): HostFacts {
-  const vendor = openVendor(facts, driver);
+function withDriver(facts: HostFacts, told: ToldDriver): HostFacts {
+  const vendor = openVendor(facts, told);
   if (vendor === null) return facts;
   return {
     ...facts,
-    [vendor]: tell(vendor, facts, driver),
+    [vendor]: tell(vendor, facts, told.version),
     problems: facts.problems.filter(({ code }) => code !== drivers[vendor].cures),
     sources: { ...facts.sources, [`${vendor}.driver`]: "--driver" },
   };

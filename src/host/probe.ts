@@ -57,11 +57,11 @@ async function readFacts(
   world: HostWorld,
   { ofNode }: Required<Pick<ProbeOptions, "ofNode">>,
 ): Promise<HostFacts> {
-  const { driver, askDriver = false, self = ["imgmatch"] } = options;
+  const { driver = [], askDriver = false, self = ["imgmatch"] } = options;
   const gpus = options.gpus === undefined ? undefined : namedGpus(options.gpus);
   const other = otherHost(options);
   if (other === null) {
-    if (driver === undefined) {
+    if (driver.length === 0) {
       const io = nodeHostIo(world.env);
       const facts = await probeHost(io, { ofNode, ...(gpus === undefined ? {} : { gpus }) });
       if (!askDriver) return facts;

@@ -71,17 +71,11 @@ export async function readManyHosts(
   { hosts = [], ...more }: ManyHosts,
   world: Pick<HostWorld, "readStdin" | "readClusterNodes">,
 ): Promise<readonly NamedHost[]> {
-  const { catalog = [], hostType = [], driver } = more;
-  const asksCatalog = catalog.length + hostType.length > 0;
-  if (hosts.length === 0 && !asksCatalog)
+  const { catalog = [], hostType = [] } = more;
+  if (hosts.length + catalog.length + hostType.length === 0)
     throw usageError(
       "no hosts are named",
-      "name files or folders of facts, which imgmatch probe --json writes, or machine types: --catalog aws --driver 580.95.05",
-    );
-  if (asksCatalog && driver === undefined)
-    throw usageError(
-      "no machine type comes with a driver",
-      "name the one that they will have: --driver 580.95.05",
+      "name files or folders of facts, which imgmatch probe --json writes, or machine types: --catalog aws --driver nvidia=580.95.05",
     );
   return readHostFiles(hosts, world, more);
 }

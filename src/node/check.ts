@@ -5,9 +5,11 @@ import type { HostFacts, HostProblem } from "../facts/facts.ts";
 import { type GpuVendor, gpuVendors } from "../hardware/gpu-vendors.ts";
 import { askOwnStart, whyMuteHere } from "../host/ask-start.ts";
 import { nodeHostIo } from "../host/node-host-io.ts";
+import { requireDrivers } from "../host/complete-hosts.ts";
 import { ownLibc } from "../host/own-libc.ts";
 import { type DriverQuestion, type HostChoice, otherHost, readHostOf } from "../host/probe.ts";
 import type { ClusterReader, HostWorld } from "../host/cluster-reader.ts";
+import { vendorsOf } from "../lock/requirement.ts";
 import type { OpenEvent } from "../lock/statement.ts";
 import { remember } from "../io/collections.ts";
 import { inWorld, note, type Watching, type World } from "../io/world.ts";
@@ -19,6 +21,7 @@ import { viewHost } from "../resolve/host-view.ts";
 import { nearestFirst, noMatch } from "../resolve/nearest.ts";
 import { orderBy, sortCandidates } from "../resolve/rank.ts";
 import { rankImages, twoKinds } from "../resolve/resolve-image.ts";
+import { fitOptions } from "../resolve/resolve-options.ts";
 import type { RootSource, SignatureDemands } from "../oci/trust-flags.ts";
 import { isOfHost } from "../resolve/verdict.ts";
 import { lookInEngine } from "../inspect/image/from-engine.ts";
@@ -70,7 +73,7 @@ export interface HostCheck extends CheckAnswer {
  * Throws `FILE_NOT_FOUND`, `IMAGE_NOT_FOUND`, `IMAGE_INVALID`, `REFERENCE_INVALID`, `FACTS_…`, `LOCK_…`, `INDEX_…`, `REGISTRY_…`, `SIGNATURE_…`.
  *
  * @example
- * const { fits, why } = await check({ subjects: ["dist/app.whl"], hostType: "g4dn.xlarge", driver: "580.95.05" });
+ * const { fits, why } = await check({ subjects: ["dist/app.whl"], hostType: "g4dn.xlarge", driver: ["580.95.05"] });
  */
 export interface CheckFunction {
   (options: ManyCheckOptions, given?: Partial<World>): Promise<readonly HostCheck[]>;
@@ -130,15 +133,17 @@ async function checkIn(
   refuseSingle(options);
   if (more.length > 0)
     throw usageError("many hosts are asked about one subject", "name one subject, or one host");
-  if ((options.catalog ?? []).length > 0 && options.driver === undefined)
-    throw usageError(
-      "no machine type comes with a driver",
-      "name the one that they will have: --driver 580.95.05",
-    );
   const answers: HostCheck[] = [];
-  for (const { name, facts } of await readNamedHosts(options, world)) {
+  const hosts = await readNamedHosts(options, world);
+  for (const { name, facts } of hosts) {
     const { answer } = await judge(subject, facts);
     answers.push({ host: name, ...answer });
+  }
+  if (!options.cpu) {
+    const fleets = (await Promise.all(known.values())).flatMap((each) => ("lock" in each ? [each.lock] : []));
+    const ofFleets = fleets.flatMap((lock) => fitOptions(lock, {}).gpuImages);
+    const own = answers.flatMap(({ requires }) => (requires === null ? [] : vendorsOf(requires)));
+    requireDrivers(hosts, [...ofFleets, ...own]);
   }
   return answers;
 }

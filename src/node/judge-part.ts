@@ -9,6 +9,7 @@ import { type LackingLibrary, lackingLibraries } from "../inspect/lacking-librar
 import { findWorksWithoutGpu } from "../inspect/packages/without-gpu.ts";
 import { judgeSystem } from "../inspect/system-needs.ts";
 import { vendorsOf } from "../lock/requirement.ts";
+import { unusedWords } from "../resolve/answer-lines.ts";
 import { fixOfBuild } from "../resolve/build-cures.ts";
 import {
   checkImage,
@@ -19,6 +20,9 @@ import {
 } from "../resolve/check-image.ts";
 import { describeCode } from "../resolve/describe-code.ts";
 import { type HostView, viewHost } from "../resolve/host-view.ts";
+import { wantsCpu } from "../resolve/resolve-options.ts";
+import { unusedBy } from "../resolve/unasked.ts";
+import { sideOf } from "../resolve/rules/gpu-side.ts";
 import { causeOf } from "../resolve/rules/gpu-presence.ts";
 import type { PartAnswer } from "./check-answer.ts";
 import type { KnownPart } from "./known-parts.ts";
@@ -146,8 +150,19 @@ export function judgePart(
     verdict,
     platform,
     conditions,
-    notes: [...notes, ...lacking.notes],
+    notes: [
+      ...notes,
+      ...lacking.notes,
+      ...(fits && system === null && !isPackage ? idleGpus(verdict, view, choice) : []),
+    ],
   };
+}
+
+/** The GPUs of the host that an image without GPU code leaves unused, in the words of `resolve`. */
+function idleGpus({ requires }: ImageCheck, view: HostView, choice: Asked["choice"]): readonly string[] {
+  if (requires === null || sideOf(requires) !== "cpu" || wantsCpu(choice)) return [];
+  const unused = unusedBy({ images: {} }, view);
+  return unused.length === 0 ? [] : [unusedWords(unused.map(({ label }) => label))];
 }
 
 function tagUnknown(message: string): Unproved {

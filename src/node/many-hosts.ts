@@ -39,14 +39,14 @@ export async function readNamedHosts(
     hosts = [],
     catalog = [],
     gpu = true,
-    driver,
+    driver = [],
   }: Pick<ManyHosts, "hosts" | "gpu" | "driver"> & Pick<MoreHosts, "catalog">,
   world: HostWorld,
 ): Promise<readonly NamedHost[]> {
   const named = await readHostFiles(hosts, world, {
     catalog,
     gpu,
-    ...(driver === undefined ? {} : { driver }),
+    driver,
   });
   // All machine types lack the same facts, and the answers tell which.
   if (catalog.length === 0) for (const { name, facts } of named) noteOf(name, problemLines(facts), world);

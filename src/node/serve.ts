@@ -188,10 +188,11 @@ async function findTrust(
 }
 
 /** The flags of the host, for the process that probes the host. */
-function hostWords({ host, hostType, driver, gpus, gpu }: HostChoice): string[] {
-  const values = { "--host": host, "--host-type": hostType, "--driver": driver, "--gpus": gpus };
+function hostWords({ host, hostType, driver = [], gpus, gpu }: HostChoice): string[] {
+  const values = { "--host": host, "--host-type": hostType, "--gpus": gpus };
   return [
     ...Object.entries(values).flatMap(([flag, value]) => (value === undefined ? [] : [flag, value])),
+    ...driver.flatMap((each) => ["--driver", each]),
     ...(gpu === false ? ["--no-gpu"] : []),
   ];
 }

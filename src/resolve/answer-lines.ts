@@ -65,9 +65,14 @@ export function unaskedLines({
   ];
 }
 
-function unusedLines({ gpus, nearest }: NonNullable<Resolution["unusedGpus"]>): readonly string[] {
+/** Of GPUs that an image without GPU code leaves unused. */
+export function unusedWords(gpus: readonly string[]): string {
   const stay = gpus.length === 1 ? "stays" : "stay";
-  const head = `unused: ${listSome(gpus, 2)} ${stay} without work: the image has no GPU code`;
+  return `unused: ${listSome(gpus, 2)} ${stay} without work: the image has no GPU code`;
+}
+
+function unusedLines({ gpus, nearest }: NonNullable<Resolution["unusedGpus"]>): readonly string[] {
+  const head = unusedWords(gpus);
   if (nearest === null) return [head, "  the fleet has no image with GPU code for it"];
   const { cell, code, message, fix } = nearest;
   return [

@@ -13,7 +13,7 @@ import { checkNvidiaPresence } from "./rules/nvidia/nvidia-presence.ts";
 
 /**
  * `add a cell cuda=12.8 compute=9.0 march=x86-64-v4`, or, for a lock of images that others built, what to adopt. null if the facts are not
- * enough, or no image could fit this host as it is. The toolkit is the newest that compiles for every visible GPU and that the driver serves
+ * enough, or no image could fit this host as it is. For a card of a vendor that the fleet does not serve, that vendor's cell. The toolkit is the newest that compiles for every visible GPU and that the driver serves
  * natively.
  */
 export function suggestCell(host: HostView, lock: Pick<Lock, "images">): string | null {
@@ -22,8 +22,11 @@ export function suggestCell(host: HostView, lock: Pick<Lock, "images">): string 
   const images = Object.values(lock.images);
   const axis = images.some(({ axes }) => axes.accel !== undefined) ? "accel" : "cuda";
   const fleet = { axis, march, adopts: isAdopted(lock) } as const;
-  const served = axis === "accel" ? gpuVendors : vendorsIn(lock);
-  for (const vendor of served) {
+  // The GPU of a processor is no reason to build for it, a card is.
+  const asked = axis === "accel" ? gpuVendors : vendorsIn(lock);
+  for (const vendor of gpuVendors) {
+    if (!asked.includes(vendor) && host[vendor]?.gpus.some(({ integrated }) => integrated === false) !== true)
+      continue;
     if (host.unknownGpuFacts[vendor].length > 0) return null;
     const side = host[vendor];
     if (side?.driven === true && side.gpus.length > 0)
@@ -54,10 +57,10 @@ const suggestions: BySideOfHost<string | null, [host: HostView, fleet: Suggested
     return `add a cell ${axis === "accel" ? `accel=cuda-${toolkit}` : `cuda=${toolkit}`} compute=${axisList(values)} march=${march}`;
   },
   // The tables do not say which releases of ROCm compile for a target.
-  amd: ({ gpus }, _host, { march, adopts }) => {
+  amd: ({ gpus }, _host, { axis, march, adopts }) => {
     const targets = [...new Set(gpus.flatMap(({ target }) => target ?? []))].sort();
     return adopts
       ? `adopt an image with code for ${targets.join(" and ")}, for CPUs of ${march} or less`
-      : `add a cell accel=rocm-VERSION compute=${axisList(targets)} march=${march}`;
+      : `add a cell accel=rocm-VERSION compute=${axisList(targets)} march=${march}${axis === "accel" ? "" : " (the axis accel takes the place of cuda)"}`;
   },
 };

@@ -114,7 +114,8 @@ export interface Failure {
 
 /** From the least telling to the most telling: of many failures the last is reported first. */
 const fixes = {
-  SIGNATURE_MISSING: "sign it with imgmatch publish --sign, or find out who removed its signature",
+  SIGNATURE_MISSING:
+    "sign it with imgmatch publish --sign, a channel with imgmatch promote --channel NAME --sign, or find out who removed its signature",
   SIGNATURE_WRONG_SIGNER: "sign it with the right key, or name the key or identity that signed it",
   SIGNATURE_INVALID: "find out who wrote this signature; sign the image again once you know it is yours",
   CERTIFICATE_EXPIRED: "sign it again, with a log entry or a timestamp of the same time",

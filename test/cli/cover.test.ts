@@ -243,7 +243,7 @@ describe("imgmatch cover", () => {
       "--suggest does not take --pin",
     ],
     ["no hosts", lock, "no hosts are named"],
-    ["machine types without a driver", [...lock, "--catalog", "aws"], "no machine type comes with a driver"],
+    ["machine types without a driver", [...lock, "--catalog", "aws"], "--driver nvidia=580.95.05"],
     [
       "a driver for hosts that have one",
       [`${hosts}/h100.json`, ...lock, "--driver", "580.95.05"],

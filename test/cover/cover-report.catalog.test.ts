@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { coverReport } from "../../src/cover/cover-report.ts";
 import { findMarch } from "../../src/hardware/cpu-marches.ts";
-import { cudaOfDriver } from "../../src/hardware/cuda-toolkits.ts";
 import { machineCatalogs, machineTypes } from "../../src/hardware/machine-types.ts";
 import type { HostFacts } from "../../src/facts/facts.ts";
 import type { NamedHost } from "../../src/facts/named-host.ts";
@@ -13,7 +12,7 @@ import { cuda, gpuImage, image, lockOf } from "../resolve/support/locks.ts";
 import { expectRight } from "./support/expect-right.ts";
 import { demo, matrix } from "./support/demo.ts";
 
-const driver = "580.95.05";
+const driver = ["580.95.05"];
 const hostsOf = (more: MoreHosts) => readHostFiles([], () => "", more);
 const typed = (...hostType: string[]) => hostsOf({ hostType, driver });
 const one = async (type: string): Promise<HostFacts> => {
@@ -35,7 +34,7 @@ describe("machine types as hosts", () => {
       if (facts.nvidia === null)
         // The driver of another vendor says nothing of theirs.
         expect(facts.amd, name).toMatchObject({ driver: null, unknown: ["driver"] });
-      else expect(facts.nvidia, name).toMatchObject({ driver, cuda: cudaOfDriver(driver), module: null });
+      else expect(facts.nvidia, name).toMatchObject({ driver: driver[0], cuda: "13.0", module: null });
       // Else no image with a libc, of which all name a kernel, would run on any.
       expect(facts, name).toMatchObject({ kernel: "3.10.0", sources: { kernel: expect.any(String) } });
       for (const gpu of facts.nvidia?.gpus ?? [])
@@ -121,7 +120,7 @@ describe("machine types as hosts", () => {
       gpu: gpuImage(gpuCode, { requires: { ...requires, cuda: gpuCode } }),
     });
     const fleet = { from: "lock", lock } as const;
-    const old = await hostsOf({ hostType: ["p6-b200.48xlarge"], driver: "565.57.01" });
+    const old = await hostsOf({ hostType: ["p6-b200.48xlarge"], driver: ["565.57.01"] });
     const report = coverReport(fleet, old, { whatIf: ["driver=570.124.06"] });
     expect(report.counts).toMatchObject({ native: 0, unusedGpus: 1 });
     expect(report.classes[0]?.nearest).toMatchObject({
@@ -169,6 +168,6 @@ describe("machine types as hosts", () => {
 
   it("refuses catalogs and drivers that are none", async () => {
     await expect(hostsOf({ catalog: ["gpc"], driver })).rejects.toThrow('"gpc" is no catalog');
-    await expect(hostsOf({ catalog: ["aws"], driver: "new" })).rejects.toThrow("is no version of a driver");
+    await expect(hostsOf({ catalog: ["aws"], driver: ["new"] })).rejects.toThrow("is no version of a driver");
   });
 });

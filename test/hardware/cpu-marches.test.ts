@@ -122,6 +122,16 @@ describe("without", () => {
     expect(compilerFlags(march("neoverse-n1"), ["pmull"])).toEqual(["-mcpu=neoverse-n1+nocrypto"]);
   });
 
+  test("no march needs what no compiler emits, and each can do without it", () => {
+    for (const name of ["armv8.5-a", "armv9-a", "neoverse-n2", "neoverse-v1", "neoverse-v2", "neoverse-v3"]) {
+      const found = march(name);
+      expect([...found.required, ...found.optional], name).toContain("dit");
+      expect(found.features, name).not.toContain("dit");
+      expect(unknownWithout(found, ["dit"]), name).toEqual([]);
+      expect(compilerFlags(found, ["dit"]), name).toEqual(compilerFlags(found));
+    }
+  });
+
   test.each([
     ["broadwell", ["avx512f"]],
     ["broadwell", ["no-such-feature"]],

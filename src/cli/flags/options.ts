@@ -52,7 +52,7 @@ export function withLaunchHost(command: Command): Command {
       "Read a host's facts, or a Kubernetes node as JSON, from a file, - for standard input (default: this machine)",
     )
     .option("--host-type <name>", "Take a machine type in place of this machine: p5.48xlarge")
-    .option("--driver <version>", driverOption)
+    .option("--driver <version>", driverOption, ...many)
     .option("--no-gpu", noGpu);
 }
 
@@ -67,7 +67,8 @@ export const catalogOption =
   "Add all machine types of aws, azure, gcp or nvidia as hosts, one cloud or a list";
 export const engineOfImages =
   "Look for images in this engine (default: docker, podman where that is the only one)";
-export const driverOption = "Assume this driver where the facts name none, as for machine types: 580.95.05";
+export const driverOption =
+  "Assume this driver where the facts name none, as for machine types: 580.95.05; of two vendors: nvidia=580.95.05 and amd=6.14.14";
 export const noGpu = "Assume that a host has no GPU where its facts do not tell";
 export const cpuOption = "Choose only images without GPU code, also where the GPUs are broken";
 

@@ -1,6 +1,7 @@
 /** Turns a failed build into a problem: of the Dockerfile, of a base image, or of the engine's disk. */
 
 import { ImgmatchError } from "../../errors.ts";
+import { allMarches } from "../../hardware/cpu-marches.ts";
 import type { ProblemCode } from "../../problem-codes.ts";
 import { namesLocalBase } from "../../oci/local-base.ts";
 import { parseDockerfile } from "../dockerfile/instructions.ts";
@@ -78,5 +79,29 @@ function kind(
   if (message.includes("moby.buildkit.frontend.contexts"))
     return { code: "ENGINE_FAILED", fix: "build with Docker 23 or newer: this engine takes no contexts" };
   if (isFull(failure)) return { code: "ENGINE_FAILED", fix: advice.full(folder) };
-  return { code: "BUILD_FAILED", fix: null };
+  return { code: "BUILD_FAILED", fix: unknownMarch(failure) };
+}
+
+/** The words of gcc and of clang for the value of an option that they do not have. */
+const refusals = [
+  /(?:bad|unknown) value \W*([\w.+-]+?)\W* for \W*-m(?:arch|cpu)\b/,
+  /unknown target CPU \W*([\w.+-]+)/,
+  /unsupported argument \W*([\w.+-]+?)\W* to option \W*-m(?:arch|cpu)=/,
+];
+
+/** Names the first compilers that have the march; null where no compiler refused one of the tables. */
+function unknownMarch({ message, lastLines }: BuildFailure): string | null {
+  const refused = [message, ...lastLines].flatMap((line) =>
+    refusals.flatMap((each) => each.exec(line)?.[1] ?? []),
+  );
+  const march = allMarches().find(({ name, compilerName }) =>
+    refused.some((word) => [name, compilerName].includes(word)),
+  );
+  if (march === undefined) return null;
+  const { gcc, clang } = march.compiler;
+  const first = Object.entries({ gcc, clang }).flatMap(([compiler, version]) =>
+    version === null ? [] : [version === "0" ? `every ${compiler}` : `${compiler} ${version}`],
+  );
+  if (first.length === 0) return null;
+  return `the first compilers with ${march.compilerName} are ${first.join(" and ")}: build with one of them, or exclude the march where the compiler is older`;
 }

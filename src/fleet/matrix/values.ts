@@ -198,6 +198,13 @@ export function parseMarchValue(input: ValueInput<"march">, at: Place): Parsed<M
   if (march === null) return { problems: [unknownMarch(entry.march, at)] };
   const unknown = unknownWithout(march, without);
   if (unknown.length > 0) {
+    const kept = unknown.filter((each) => march.features.includes(each));
+    if (kept.length > 0)
+      return refused(
+        `no option of the compilers leaves ${kept.join(", ")} out of ${march.name}`,
+        "name a march that does not have it",
+        at,
+      );
     const features = `features of ${march.name}: ${march.features.join(" ")}`;
     return refused(`${march.name} has no feature ${unknown.join(", ")}`, features, at);
   }

@@ -39,7 +39,7 @@ export function checkFactsKnown(
     fact === vendor
       ? "say --no-gpu where it has none"
       : fact === `${vendor}.driver`
-        ? "name it: --driver VERSION"
+        ? `name it: --driver ${vendor}=VERSION`
         : `add ${fact} to its facts (imgmatch probe --json writes them, --host reads them)`,
     ...(side === "cpu" ? ["ask for a CPU image (--cpu)"] : []),
   ];

@@ -22,6 +22,30 @@ describe("why a build failed", () => {
     });
   });
 
+  // Printed by gcc 12.2, its cross compiler for aarch64, and clang 16 and 22.
+  it.each([
+    ["cc1: error: bad value (‘znver5’) for ‘-march=’ switch", "znver5 are gcc 14"],
+    ["cc1: error: bad value ('znver5') for '-march=' switch", "znver5 are gcc 14"],
+    ["aarch64-linux-gnu-gcc: error: unknown value ‘neoverse-v3’ for ‘-mcpu’", "neoverse-v3 are gcc 15"],
+    ["error: unknown target CPU 'znver5'", "znver5 are gcc 14"],
+    ["clang: error: unsupported argument 'neoverse-v3' to option '-mcpu='", "neoverse-v3 are gcc 15"],
+  ])("%s: names the first compiler", (line, words) => {
+    const failed = {
+      step: "[2/2] RUN make",
+      message: "exit code: 1",
+      lastLines: [line, "make: *** Error 1"],
+    };
+    const { problems } = buildFailure("cell", failed, adviceFor("engine"));
+    expect(problems[0]).toMatchObject({ code: "BUILD_FAILED", fix: expect.stringContaining(words) });
+  });
+
+  it("names no compiler for a march of no table, and for another fault", () => {
+    for (const line of ["error: unknown target CPU 'toaster'", "znver5.c:1: error: expected ';'"]) {
+      const failed = { step: "[2/2] RUN make", message: "exit code: 1", lastLines: [line] };
+      expect(buildFailure("cell", failed, adviceFor("engine")).problems[0].fix).toBeUndefined();
+    }
+  });
+
   it("is the disk also where only what the step runs says so", () => {
     const lastLines = ["dd: error writing '/x': No space left on device", "4+0 records in"];
     const full = { step: "[2/2] RUN dd", message: "exit code: 1", lastLines };

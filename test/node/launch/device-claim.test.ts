@@ -119,7 +119,7 @@ describe("a claim", () => {
     ["the plain tag", { dra: true, fleet: true, set: ["image=plain"] }, /another image on each node/],
     [
       "the plain tag of one host",
-      { set: ["image=plain"], hostType: "p4d.24xlarge", driver: "570.172.08" },
+      { set: ["image=plain"], hostType: "p4d.24xlarge", driver: ["570.172.08"] },
       /use --fleet/,
     ],
   ])("refuses %s", async (_what, change, message) => {
@@ -142,7 +142,7 @@ describe("a claim", () => {
   });
 
   it("of one host asks for its GPUs, or for devices that its image serves", async () => {
-    const argv = { hostType: "p4d.24xlarge", driver: "570.172.08" };
+    const argv = { hostType: "p4d.24xlarge", driver: ["570.172.08"] };
     const requests = async (change: object) => {
       const answer = await ask(small, { ...argv, ...change });
       // biome-ignore lint/suspicious/noExplicitAny: a template
