@@ -307,6 +307,21 @@ describe("imgmatch check", () => {
     expect(layerReads.get(host)).toBe(1);
   });
 
+  it("says that an image without GPU code leaves the GPUs of the host unused, unless only such are asked for", async () => {
+    const plain = { [label]: JSON.stringify({ cpu: { march: "x86-64", features: [] }, cuda: null }) };
+    const host = await serve({ architecture: "amd64", labels: plain });
+    const ask = ["--host-type", "Standard_ND96isr_MI300X_v5", "--driver", "6.14.14"];
+    const { out, exit } = await check(`${host}/team/app:1.0`, ...ask);
+    expect([exit, out]).toEqual([
+      0,
+      expect.stringMatching(/note: unused: GPU 0 .*the image has no GPU code/),
+    ]);
+    expect((await check(`${host}/team/app:1.0`, ...ask, "--cpu")).out).not.toContain("unused");
+    // Nobody is told of a driver where no image needs one.
+    const many = await check(`${host}/team/app:1.0`, "--catalog", "nvidia");
+    expect(many.err).not.toContain("no machine type comes with a driver");
+  });
+
   it("answers for each of many hosts and machine types, and opens the image once", async () => {
     const host = await serve({ architecture: "amd64", files: [ampere] });
     const image = `${host}/team/app:1.0`;
