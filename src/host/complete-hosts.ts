@@ -26,7 +26,7 @@ export function completeHosts(
 ): readonly NamedHost[] {
   const known = gpu ? hosts : hosts.map((host) => ({ ...host, facts: withoutGpu(host.facts) }));
   if (driver === undefined) return known;
-  if (!factGrammar.driver.test(driver))
+  if (!factGrammar.amdDriver.test(driver))
     throw usageError(
       `--driver ${JSON.stringify(driver)} is no version of a driver`,
       "write --driver 580.95.05",
