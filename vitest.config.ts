@@ -1,7 +1,9 @@
 import { defineConfig } from "vitest/config";
 import { forgetTried } from "./test/support/programs.ts";
+import { keepTogether } from "./test/support/temporary.ts";
 
 forgetTried();
+keepTogether();
 
 /** These count what code costs, in steps, seconds or memory: each has a process of its own. */
 const counted = [

@@ -29,6 +29,7 @@ export const init: Define = (command, run) =>
       "With --rows: a build argument, and the key of each row that has its text (repeat the flag)",
       ...many,
     )
+    .option("--partial", "With --from a definition: write the matrix too if none of its builds is a cell yet")
     .option(
       "--host <file>",
       "With --from Dockerfile: build for the hosts of these facts (default: this machine)",
@@ -78,6 +79,12 @@ function definitionLines({ written, builds }: InitFromDefinitionAnswer): readonl
       what === "left" ? `${original}` : `${what}: ${original ?? "none"}, and here ${own ?? "none"}`,
     ]),
   ]);
+  if (written.length === 0)
+    return [
+      `wrote nothing: none of ${count(builds.length, "build")} is a cell`,
+      ...formatTable(rows),
+      "next: init with --partial writes the matrix, to be finished by hand",
+    ];
   return [
     `wrote ${written.join(", ")}: ${equal} of ${count(builds.length, "build")} ${equal === 1 ? "is a cell" : "are cells"}`,
     ...formatTable(rows),

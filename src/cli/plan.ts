@@ -3,9 +3,8 @@
 import type { Problem } from "../errors.ts";
 import { exitCodes, problemCodes, type ExitCode } from "../problem-codes.ts";
 import type { ExplainedPlan, PlanOptions } from "../fleet/plan.ts";
-import type { ChangedFiles } from "../fleet/plan/changes.ts";
 import type { PlanCellJson } from "../fleet/plan/plan-json.ts";
-import { openActions, type InputComparison } from "../fleet/plan/planned-cell.ts";
+import { openActions, type ChangedFiles, type InputComparison } from "../fleet/plan/planned-cell.ts";
 import type { FleetBuildEvent } from "../fleet/run/build-events.ts";
 import type { Notice } from "../io/world.ts";
 import { tableRows } from "../io/table.ts";

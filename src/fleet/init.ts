@@ -10,10 +10,11 @@ import { readHostFiles } from "../host/read-host-files.ts";
 import { inWorld, type Watching, type World } from "../io/world.ts";
 import { writeFileAtomic } from "../io/write-file.ts";
 import { type Edit, editWords } from "./init/draft.ts";
+import { definitionsIn } from "./init/found-definitions.ts";
 import { type InitFrom, initFrom } from "./init/init-from.ts";
 import { type InitFromDefinition, initFromDefinition } from "./init/init-from-definition.ts";
 import { checkImageName, imageNameFor, refuseExisting } from "./init/new-fleet.ts";
-import { isDefinition } from "./init/read-definition.ts";
+import { isDefinition, refuseOthers } from "./init/read-definition.ts";
 
 export interface InitOptions extends Watching {
   /** A Dockerfile, a GitHub workflow, bake and compose files, or a file with a list of builds. */
@@ -22,6 +23,8 @@ export interface InitOptions extends Watching {
   readonly rows?: string;
   /** With `rows`: build arguments and the keys of a row that have their texts, as `CUDA_VERSION=cuda-version`. */
   readonly map?: readonly string[];
+  /** With a definition: write a matrix of which no cell is one of its builds too. */
+  readonly partial?: boolean;
   /** With a Dockerfile: files with facts of the machines to build for. Default: this machine. */
   readonly host?: readonly string[];
   /** Further machine types; one text may list several with commas. */
@@ -88,10 +91,18 @@ async function initIn(
   if (first !== undefined) {
     const fleet = { name: options.name ?? imageNameFor(world.cwd), registry };
     checkImageName(fleet.name, registry);
+    if (rows === undefined) refuseOthers(first);
     if (isDefinition(first)) {
       if (options.write) throw usageError("--write needs --from Dockerfile", "leave --write out");
       refuseHosts(host, hostType);
-      const definition = { files: from, env: world.env, signal: world.signal, rows, ...fleet };
+      const definition = {
+        files: from,
+        env: world.env,
+        signal: world.signal,
+        rows,
+        partial: options.partial,
+        ...fleet,
+      };
       return { schemaVersion: 1, ...(await initFromDefinition(world.cwd, definition)) };
     }
     if (more.length > 0) throw usageError(`${first} is a Dockerfile`, "give --from once");
@@ -108,12 +119,26 @@ async function initIn(
   if (rows !== undefined) throw usageError("--rows needs --from", "add --from FILE");
   if (options.write) throw usageError("--write needs --from Dockerfile", "add --from Dockerfile");
   checkImageName(name, registry);
+  await refuseDefinitions(world);
   const files = starterFiles(name, registry);
   const written = Object.keys(files);
   refuseExisting(world.cwd, written);
   for (const [path, text] of Object.entries(files))
     await writeFileAtomic(join(world.cwd, path), text, world.cwd);
   return { schemaVersion: 1, written };
+}
+
+/** Throws `USAGE` where the folder has definitions of images, and tells what each would give. */
+async function refuseDefinitions({ cwd, env, signal, onEvent }: HostWorld): Promise<void> {
+  const found = await definitionsIn(cwd, { env, signal });
+  const [first] = found;
+  if (first === undefined) return;
+  for (const { file, gives } of found)
+    onEvent({ type: "note", text: `imgmatch init --from ${file}: ${gives}` });
+  throw usageError(
+    `${cwd} has definitions of images: init writes nothing beside them`,
+    `name one, as in imgmatch init --from ${first.file}; for a new fleet, run init in an empty folder`,
+  );
 }
 
 /** Only a Dockerfile needs hosts: a definition itself names its builds. */

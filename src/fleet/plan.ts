@@ -1,19 +1,19 @@
 /** Plans a fleet: the action of the next build for each cell, or for one cell with all inputs. Changes nothing. */
 
 import { faultOf, type Problem, usageError } from "../errors.ts";
-import { compareText, groupBy, remember } from "../io/collections.ts";
+import { compareText, groupBy } from "../io/collections.ts";
 import { count, firstOf } from "../io/table.ts";
 import { inWorld, note, type Watching, type World } from "../io/world.ts";
+import type { Digest } from "../oci/digest.ts";
 import type { FullRegistryClient } from "../oci/registry/create-client.ts";
 import { RegistryError } from "../oci/registry/registry-error.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
 import { unknownTargets } from "./cells/impossible.ts";
-import { allEntries } from "./context/cell-context.ts";
+import { allEntries, type CellContext } from "./context/cell-context.ts";
 import { recallContext } from "./context/context-record.ts";
 import { type FleetChoice, fleetAt } from "./open/fleet-choice.ts";
-import type { Fleet } from "./open/open-fleet.ts";
 import { type LocalBaseChoice, type PreparedBuild, prepareBuild } from "./open/prepare-build.ts";
-import { type ChangedFiles, changedFiles, explainInputs } from "./plan/changes.ts";
+import { changedFiles, explainInputs } from "./plan/changes.ts";
 import { type ExplainedCell, explainedToJson, type PlanJson, planToJson } from "./plan/plan-json.ts";
 import { findPlanned, type Plan, type PlannedCell } from "./plan/planned-cell.ts";
 
@@ -62,7 +62,12 @@ async function planIn(options: PlanOptions, world: World): Promise<PlanJson | Ex
   const { fleet, lockFile, only: selected } = await fleetAt(options, world);
   // One cell alone: registries are asked for no other's bases.
   const only = explain === undefined ? selected : [{ cell: findPlanned(fleet, explain).cell.id }];
-  const asked = { only, lockFile, push, bases: options, local: options, onProblem };
+  const contextChanges = async (then: Digest, context: CellContext) => {
+    // null if this machine did not build with the context of then.
+    const recalled = await recallContext(fleet.root, then);
+    return recalled && changedFiles(recalled, allEntries(context));
+  };
+  const asked = { only, lockFile, push, bases: options, local: options, onProblem, contextChanges };
   const local = await prepareBuild(fleet, asked, world);
   const connect = () => registryFor(options, world);
   note(world, deprecatedLines(local.plan.cells));
@@ -82,28 +87,9 @@ async function planIn(options: PlanOptions, world: World): Promise<PlanJson | Ex
     const tell = (line: string) => note(world, [line]);
     for (const problem of await pushConflicts(planned, connect, tell)) onProblem(problem);
   }
-  if (explain === undefined) return planToJson(await withChangedFiles(fleet, planned), problems, unknown);
+  if (explain === undefined) return planToJson(planned, problems, unknown);
   const cell = findPlanned(planned, explain);
-  return explainedToJson(cell, explainInputs(cell), await changedContext(fleet, cell));
-}
-
-/** Names changed files in the reasons, where this machine has built with the context of then. */
-async function withChangedFiles(fleet: Fleet, plan: Plan): Promise<Plan> {
-  const found = new Map<string, Promise<string>>();
-  const filesOf = async (planned: PlannedCell) => {
-    const { added = [], changed = [], removed = [] } = (await changedContext(fleet, planned)) ?? {};
-    const names = [...changed, ...added, ...removed];
-    return names.length === 0 ? "" : ` (${firstOf(names, 3)})`;
-  };
-  const cells = plan.cells.map(async (planned): Promise<PlannedCell> => {
-    const { comparison, context, locked, reason } = planned;
-    if (reason === null || !comparison.some(({ input, changed }) => input === "context" && changed))
-      return planned;
-    const key = `${locked?.inputs?.context} ${context?.digest}`;
-    const files = await remember(found, key, () => filesOf(planned));
-    return { ...planned, reason: reason.replace("context", `context${files}`) };
-  });
-  return { ...plan, cells: await Promise.all(cells) };
+  return explainedToJson(cell, explainInputs(cell));
 }
 
 /** A line for each day. */
@@ -122,17 +108,6 @@ function deprecatedLines(cells: readonly PlannedCell[]): readonly string[] {
 function refusal(error: unknown): string {
   if (error instanceof RegistryError && error.code === "REGISTRY_AUTH") return faultOf(error);
   throw error;
-}
-
-/** null if the context is the same, or if this machine did not build with the context of then. */
-async function changedContext(
-  { root }: Fleet,
-  { locked, context }: PlannedCell,
-): Promise<ChangedFiles | null> {
-  const then = locked?.inputs?.context;
-  if (then === undefined || context === null || then === context.digest) return null;
-  const recalled = await recallContext(root, then);
-  return recalled === null ? null : changedFiles(recalled, allEntries(context));
 }
 
 async function askRegistries(

@@ -45,8 +45,12 @@ async function doctorIn(
   const io = nodeHostIo(env);
   const { facts, answers } = await askStart(await probeHost(io), io, self, world);
   const own: HostProblem[] = [];
-  for (const { vendor, start } of answers)
-    if (start !== null) own.push(...[(await askOwnStart(vendor, facts, io, self, world)) ?? []].flat());
+  for (const { vendor, start } of answers) {
+    if (start !== null) {
+      const problem = await askOwnStart(vendor, facts, io, self, world);
+      if (problem !== null) own.push(problem);
+    }
+  }
   const [engine, logins] = await Promise.all([readEngine(env), readLogins(env)]);
   return { schemaVersion: 1, checks: diagnose(facts, engine, logins, closedDevices(io), answers, own) };
 }

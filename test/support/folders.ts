@@ -1,19 +1,12 @@
-/** Temporary folders of files for tests, removed at the end of the file. */
+/** Temporary folders of files for tests. */
 
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterAll } from "vitest";
-
-const made: string[] = [];
-afterAll(() => {
-  for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true });
-});
 
 /** Path → text. Modes do not depend on the umask. */
 export function makeFolder(files: Readonly<Record<string, string>>, name = "imgmatch-"): string {
   const root = mkdtempSync(join(tmpdir(), name));
-  made.push(root);
   for (const [path, text] of Object.entries(files)) writeIn(root, path, text);
   return root;
 }

@@ -48,15 +48,25 @@ export function commandBuilds(
     const words = withoutPrefix(command.words);
     const [program] = words;
     if (/^(cd|pushd|popd)$/.test(program?.text ?? "")) {
-      folders[command.depth] = entered(folder, words);
+      const isCertain = command.blocks.every((block) => block === "group");
+      folders[command.depth] = isCertain ? entered(folder, words) : lost(folder, words);
       return [];
     }
     const size = [2, 3].find((length) => builders.test(textOf(words.slice(0, length)))) ?? 0;
+    const [around] = command.blocks.filter((block) => block !== "group" && block !== "if");
+    if (size > 0 && around !== undefined) {
+      notes.push(`${notRead(command.written)}, which is in a ${around}`);
+      return [];
+    }
     if (size > 0)
-      return commandBuild(job, words.slice(size), folder, known).map((build) => asFound(build, files));
+      return commandBuild(job, words.slice(size), folder, known).map((build) =>
+        asFound(build, files, (text) => notes.push(`job ${job.name}: ${text}`)),
+      );
     files.commands.push(command);
     const isOther = others.test(words.map(({ written }) => written).join(" "));
-    const isWithin = within.test(command.written) && !/^(echo|printf|grep)$/.test(program?.text ?? "");
+    const isWithin =
+      within.test(`${command.written}\n${command.document}`) &&
+      !/^(cat|echo|printf|grep|tee)$/.test(program?.text ?? "");
     const isUnknown = program?.isKnown === false && words[1]?.text === "build";
     if (isOther || isWithin || isUnknown) notes.push(notRead(command.written));
     return [];
@@ -68,17 +78,39 @@ function textOf(words: readonly ShellWord[]): string {
   return words.map(({ text }) => text).join(" ");
 }
 
-const before =
-  /^(do|then|else|elif|if|while|until|time|exec|command|nohup|sudo|env|!|\{|[A-Za-z_]\w*\+?=.*)$/s;
+const before = /^(do|then|else|elif|if|while|until|exec|command|nohup|!|\{|[A-Za-z_]\w*\+?=.*)$/s;
 
-/** Without words of the shell, variables and programs that stand before a command. */
+/** Programs that start another, with their flags: those without a value, and those whose value is the next word. */
+const wrappers: Readonly<Record<string, readonly [alone: RegExp, withValue: RegExp]>> = {
+  env: [/^(-i|--ignore-environment|--unset=.*)$/, /^(-u|--unset)$/],
+  nice: [/^(-\d+|-n\d+|--adjustment=.*)$/, /^(-n|--adjustment)$/],
+  sudo: [
+    /^-([AbEHknPS]+|-preserve-env(=.*)?|-set-home|-non-interactive|-user=.*)$/,
+    /^(-[ug]|--user|--group)$/,
+  ],
+  time: [/^-p$/, /^$/],
+  timeout: [
+    /^(-v|--verbose|--foreground|--preserve-status|--(signal|kill-after)=.*)$/,
+    /^(-[sk]|--signal|--kill-after)$/,
+  ],
+};
+
+/** Without words of the shell, variables and programs that stand before a command. Whole where one of their flags is not known. */
 function withoutPrefix(words: readonly ShellWord[]): readonly ShellWord[] {
+  const textAt = (at: number) => words[at]?.text ?? "";
   let at = 0;
   for (;;) {
-    const text = words[at]?.text;
-    if (text === undefined || !(before.test(text) || text === "timeout")) return words.slice(at);
+    const text = textAt(at);
+    const wrapper = Object.hasOwn(wrappers, text) ? wrappers[text] : undefined;
+    if (wrapper === undefined && !before.test(text)) return words.slice(at);
     at += 1;
-    if (/^(sudo|env|timeout)$/.test(text)) while (words[at]?.text.startsWith("-")) at += 1;
+    if (wrapper === undefined) continue;
+    const [alone, withValue] = wrapper;
+    for (; textAt(at).startsWith("-") && textAt(at) !== "--"; at++) {
+      if (withValue.test(textAt(at))) at += 1;
+      else if (!alone.test(textAt(at))) return words;
+    }
+    if (textAt(at) === "--") at += 1;
     // Its first argument is the time.
     if (text === "timeout") at += 1;
   }
@@ -90,6 +122,10 @@ function entered(folder: Folder, words: readonly ShellWord[]): Folder {
   const isPlain =
     program?.text === "cd" && target?.isKnown && target.isUnderstood && /^[\w.][^:]*$/.test(target.text);
   if (isPlain && more.length === 0) return { ...folder, path: posix.join(folder.path, target.text) };
+  return lost(folder, words);
+}
+
+function lost(folder: Folder, words: readonly ShellWord[]): Folder {
   return { ...folder, why: `after ${words.map(({ written }) => written).join(" ")} the folder is not known` };
 }
 
@@ -97,7 +133,9 @@ function entered(folder: Folder, words: readonly ShellWord[]): Folder {
 export function withoutAssigned(env: Contexts["env"], script: string): Contexts["env"] {
   // Such a command may assign any.
   if (/(?:^|[;&|(])[ \t]*(?:source|\.|eval)[ \t]/m.test(script)) return {};
-  const names = new Set([...script.matchAll(assignments)].map(([, name]) => name));
+  const names = new Set(
+    [...script.matchAll(assignments), ...script.matchAll(/\$\{(\w+):?=/g)].map(([, name]) => name),
+  );
   return Object.fromEntries(Object.entries(env).filter(([name]) => !names.has(name)));
 }
 

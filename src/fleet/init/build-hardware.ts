@@ -4,11 +4,11 @@ import { count } from "../../io/table.ts";
 import { type GpuVendor, gpuVendors } from "../../hardware/gpu-vendors.ts";
 import { type BaseToolkit, readBaseToolkit } from "../dockerfile/base-toolkit.ts";
 import type { Instructions } from "../dockerfile/instructions.ts";
-import { runBaseOf } from "../dockerfile/stages.ts";
+import { readStages, runBaseOf, stageOf } from "../dockerfile/stages.ts";
 import { gpuAxes } from "../matrix/gpu-axes.ts";
 import { compilesNothing, type Defaults, namedTargets } from "./gpu-targets.ts";
 import type { OriginalBuild } from "./original-build.ts";
-import { compilesFor, proposeComputes } from "./nvidia-computes.ts";
+import { compilesFor, endsOf } from "./nvidia-computes.ts";
 import { ownRequire } from "./own-require.ts";
 
 export interface OriginalDockerfile {
@@ -88,7 +88,7 @@ const toolkits: Readonly<Record<GpuVendor, Toolkit>> = {
     isIn: (own, all) => versionOfCuda(own, all) !== null,
     compiles: compilesFor,
     requireOf: ownRequire,
-    standIn: (release) => proposeComputes([], [], release),
+    standIn: endsOf,
   },
   amd: {
     versionIn: (_, all) => textOf(all, /^ROCM_VERSION$/i),
@@ -152,9 +152,29 @@ function acceleratorOf(build: OriginalBuild, dockerfile: OriginalDockerfile): Ba
   const all = [...own, ...dockerfile.defaults];
   // The stage that compiles may start from a base that an argument names, and the image from another.
   const [ofBase = null] = [base, ...Object.values(build.args)].flatMap((ref) => readBaseToolkit(ref) ?? []);
+  if (ofBase !== null && speaksOfOther(build, dockerfile, ofBase.vendor)) return null;
   const vendor = ofBase?.vendor ?? gpuVendors.find((each) => toolkits[each].isIn(own, all));
   if (vendor === undefined) return null;
   return { vendor, version: ofBase?.version ?? toolkits[vendor].versionIn(own, all) };
+}
+
+const otherAccelerators = /(?<![a-z0-9])(vulkan|sycl|oneapi|musa|cann)(?![a-z0-9])/i;
+
+/** True where the target's own steps speak of another accelerator than its base, and not of the base's: nobody knows which the image has. */
+function speaksOfOther(
+  { target }: OriginalBuild,
+  { instructions: dockerfile }: OriginalDockerfile,
+  vendor: GpuVendor,
+): boolean {
+  if (target === null) return false;
+  const stages = readStages(dockerfile);
+  const own = dockerfile.instructions.filter(
+    (each) => /^(RUN|ENV)$/.test(each.keyword) && stages[stageOf(each, stages)]?.name === target,
+  );
+  const texts = own.map(({ text, documents }) => `${text}\n${documents}`);
+  const speak = (words: RegExp) => texts.some((text) => words.test(text));
+  const others = gpuVendors.filter((each) => each !== vendor).map((each) => toolkits[each].words);
+  return !speak(toolkits[vendor].words) && [...others, otherAccelerators].some(speak);
 }
 
 function speaks({ keyword, text, documents }: Instructions["instructions"][number]): boolean {

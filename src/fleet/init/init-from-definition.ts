@@ -40,9 +40,11 @@ interface DefinitionOptions {
   readonly env: Environment;
   readonly signal?: AbortSignal | undefined;
   readonly rows?: RowsOptions | undefined;
+  /** Write a matrix of which no cell is one of the builds. */
+  readonly partial?: boolean | undefined;
 }
 
-/** Writes the matrix even if a build differs. Throws `FILE_EXISTS`, `USAGE` for files without builds, and the errors of `readDefinition`. */
+/** Writes the matrix if one build at least is a cell. Throws `FILE_EXISTS`, `USAGE` for files without builds, and the errors of `readDefinition`. */
 export async function initFromDefinition(
   folder: string,
   options: DefinitionOptions,
@@ -81,13 +83,28 @@ export async function initFromDefinition(
     );
   const best = await attemptOf(builds);
   await heedInterrupt(signal);
-  await writeFileAtomic(path, best.yaml, folder);
+  const answered = [...best.builds, ...others];
+  const isWritten = options.partial || answered.some(({ equal }) => equal);
+  if (isWritten) await writeFileAtomic(path, marked(best.yaml, answered), folder);
   return {
-    written: [matrixFile],
-    builds: [...best.builds, ...others],
+    written: isWritten ? [matrixFile] : [],
+    builds: answered,
     notes: [...notes, ...normal.notes, ...best.notes, ...runNotes(builds), ...twinNotes(best.builds)],
     problems: best.problems,
   };
+}
+
+/** The most builds that the file itself names. */
+const mostNamed = 20;
+
+/** The matrix, with the builds that it does not have yet in a comment. */
+function marked(yaml: string, builds: readonly ComparedBuild[]): string {
+  const unlike = builds.filter(({ equal }) => !equal);
+  if (unlike.length === 0) return yaml;
+  const named = unlike.slice(0, mostNamed).map(({ name }) => `#   ${name.replace(/[\s\p{Cc}]+/gu, " ")}`);
+  const more = unlike.length > mostNamed ? [`#   and ${unlike.length - mostNamed} more`] : [];
+  const head = `# Unfinished: ${count(unlike.length, "build")} of the definition ${unlike.length === 1 ? "is" : "are"} no cell yet:`;
+  return `${[head, ...named, ...more].join("\n")}\n${yaml}`;
 }
 
 /** Lets Ctrl-C through between two computations. */

@@ -15,6 +15,8 @@ import { type Assignments, readMakefiles } from "./makefiles.ts";
 import { matrixFile, refuseExisting } from "./new-fleet.ts";
 import { findCompiler, findPython, lowestMarches, proposeMarches } from "./propose-axes.ts";
 import { argumentsOf, readDockerfile, type Reading } from "./reading.ts";
+import { proposeRocm } from "./amd-dockerfile.ts";
+import { type MachineCatalog, machineTypes } from "../../hardware/machine-types.ts";
 import { proposeCuda } from "./nvidia-dockerfile.ts";
 import { varyMarch } from "./vary-march.ts";
 import { matrixText, type ProposedMatrix } from "./write-matrix.ts";
@@ -54,7 +56,9 @@ export async function initFrom(folder: string, options: InitFromOptions): Promis
   const draft = draftOf(text);
   const template = relative(folder, path).replaceAll("\\", "/");
   const makefiles = await readMakefiles(folder, contextsOf(template), reading);
-  const proposed = propose(reading, draft, hosts, makefiles);
+  const rented = (await machineTypes()).filter(({ catalog }) => clouds.includes(catalog));
+  const targets = [...new Set(rented.flatMap(({ compute, target }) => compute ?? target ?? []))];
+  const proposed = propose(reading, draft, { hosts, rented: targets }, makefiles);
   const edits = editsOf(draft);
   const matrixOf = (context: string) => ({ ...proposed.matrix, name, registry, template, context });
   const edited = applyEdits(text, edits);
@@ -87,14 +91,24 @@ function refuseChanged(path: string, file: string, isSame: boolean): void {
   });
 }
 
-/** The GPU axes for a Dockerfile on a vendor's base. Those of ROCm are written by hand. */
-const proposals: Readonly<Record<GpuVendor, typeof proposeCuda>> = { nvidia: proposeCuda, amd: () => null };
+const clouds: readonly MachineCatalog[] = ["aws", "azure", "gcp"];
 
-function propose(reading: Reading, draft: Draft, hosts: readonly HostFacts[], makefiles: Assignments) {
+/** The GPU axes for a Dockerfile on a vendor's base. */
+const proposals: Readonly<Record<GpuVendor, typeof proposeCuda>> = { nvidia: proposeCuda, amd: proposeRocm };
+
+function propose(
+  reading: Reading,
+  draft: Draft,
+  { hosts, rented }: { readonly hosts: readonly HostFacts[]; readonly rented: readonly string[] },
+  makefiles: Assignments,
+) {
   const compiler = findCompiler(reading);
   const { args: marchArgs, notes: ofMakefiles } = varyMarch(reading, draft, makefiles);
   const notes = [...ofMakefiles];
-  const [gpus = null] = gpuVendors.flatMap((vendor) => proposals[vendor](reading, draft, hosts) ?? []);
+  const [gpus = null] = gpuVendors.flatMap(
+    (vendor) => proposals[vendor](reading, draft, hosts, rented) ?? [],
+  );
+  if (gpus?.note !== undefined) notes.push(gpus.note);
   const marches = proposeMarches(hosts, compiler);
   const python = findPython(reading);
   const varies = Object.keys(marchArgs).length > 0;
@@ -144,11 +158,15 @@ async function firstThatPlans(
   matrixOf: (context: string) => ProposedMatrix,
   templateText: string,
 ): Promise<{ readonly yaml: string; readonly cells: number }> {
-  const yaml = matrixText(matrixOf(context ?? "."));
+  const matrix = matrixOf(context ?? ".");
+  const yaml = matrixText(matrix, true);
   try {
     const fleet = await openFleet(join(folder, matrixFile), { text: yaml, templateText });
     const { cells } = await planFleet(fleet, { lock: null });
-    return { yaml, cells: cells.filter(({ action }) => action === "build").length };
+    return {
+      yaml: matrixText(matrix, false),
+      cells: cells.filter(({ action }) => action === "build").length,
+    };
   } catch (error) {
     const isElsewhere = error instanceof ImgmatchError && error.code === "CONTEXT_NOT_FOUND";
     if (!isElsewhere || others.length === 0) throw error;

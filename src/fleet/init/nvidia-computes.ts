@@ -7,14 +7,14 @@ import { isTegra } from "../../hardware/gpu-target.ts";
 import type { HostFacts } from "../../facts/facts.ts";
 
 /**
- * The compute capabilities of the hosts' GPUs that the toolkit compiles for; else those that the Dockerfile names; else the toolkit's oldest
- * and newest, with PTX for later GPUs.
+ * The compute capabilities of the hosts' GPUs that the toolkit compiles for, else those that the Dockerfile names, with PTX for later GPUs.
+ * null if neither has one.
  */
 export function proposeComputes(
   hosts: readonly HostFacts[],
   named: readonly string[],
   release: string,
-): readonly string[] {
+): readonly string[] | null {
   const own = hosts.flatMap(({ nvidia }) => nvidia?.gpus.flatMap(({ compute }) => compute ?? []) ?? []);
   const compiles = (text: string) => compiledBy(release, text) !== null;
   for (const found of [own, named]) {
@@ -25,6 +25,19 @@ export function proposeComputes(
     const isNewer = found.some((text) => !compiles(text) && compareCapabilities(text, last) > 0);
     return isNewer && !last.endsWith("+ptx") ? [...usable.slice(0, -1), `${last}+ptx`] : usable;
   }
+  return null;
+}
+
+/** Those of the given compute capabilities that the toolkit compiles for, with PTX for later GPUs; else {@link endsOf} it. */
+export function computesAmong(all: readonly string[], release: string): readonly string[] {
+  const usable = all.filter((text) => compilesFor(release, text, "linux/amd64")).sort(compareCapabilities);
+  const last = usable.at(-1);
+  return last === undefined ? endsOf(release) : [...usable.slice(0, -1), `${last}+ptx`];
+}
+
+/** The toolkit's oldest and newest. */
+export function endsOf(release: string): readonly string[] {
+  const compiles = (text: string) => compiledBy(release, text) !== null;
   const numbers = supportedTargets(release)?.sm ?? [];
   const all = numbers.map((number) => `${Math.floor(number / 10)}.${number % 10}`).filter(compiles);
   const [oldest] = all;

@@ -5,28 +5,48 @@ import { readBaseToolkit } from "../dockerfile/base-toolkit.ts";
 import { nvidiaAxis } from "../matrix/nvidia-axis.ts";
 import { addBefore, type Draft, replaceIn } from "./draft.ts";
 import { targetsIn } from "./gpu-targets.ts";
-import { proposeComputes } from "./nvidia-computes.ts";
+import { computesAmong, proposeComputes } from "./nvidia-computes.ts";
 import { assignmentsOf, type StagedInstruction, type Reading, type Tool } from "./reading.ts";
 import type { ArgumentTemplates } from "./vary-march.ts";
 import type { ProposedGpus } from "./write-matrix.ts";
 
-/** Proposes the GPU axes for a Dockerfile, and changes the draft; null for a Dockerfile without a known toolkit. */
+/**
+ * Proposes the GPU axes for a Dockerfile, and changes the draft; null for a Dockerfile without a base of NVIDIA's.
+ *
+ * @param rented the compute capabilities and targets that clouds rent
+ */
 export function proposeCuda(
   reading: Reading,
   draft: Draft,
   hosts: readonly HostFacts[],
+  rented: readonly string[],
 ): ProposedGpus | null {
-  const [release] = reading.stages.flatMap(({ ref }) => {
+  const bases = reading.stages.flatMap(({ ref }) => {
     const base = ref.ok ? readBaseToolkit(ref.value) : null;
-    return (base?.vendor === "nvidia" && nvidiaAxis.releaseOf(base.version ?? "")) || [];
+    return base?.vendor === "nvidia" && ref.ok ? [{ ref: ref.value, version: base.version ?? "" }] : [];
   });
-  if (release === undefined) return null;
+  const [first] = bases;
+  if (first === undefined) return null;
+  const [known] = bases.flatMap(({ version }) => nvidiaAxis.releaseOf(version) ?? []);
   const { args, named } = varyGpu(reading, draft);
-  const computes = proposeComputes(hosts, named, release);
-  return {
+  const release = known ?? nvidiaAxis.examples.release;
+  const own = proposeComputes(hosts, named, release);
+  const computes = own ?? computesAmong(rented, release);
+  const gpus = {
     args,
     accel: `cuda: [{ toolkit: "${release}", driver: { mode: host } }]`,
     computes: Object.keys(args).length > 0 ? computes : [computes],
+  };
+  if (known === undefined)
+    return {
+      ...gpus,
+      ...{ toFill: "cuda: [{ toolkit: unknown, driver: { mode: host } }]" },
+      note: `the name of the base ${first.ref} tells no CUDA toolkit that is known: write it, and the GPUs, in place of unknown, which plan refuses`,
+    };
+  if (own !== null) return gpus;
+  return {
+    ...gpus,
+    note: `no host has a GPU of NVIDIA and the Dockerfile names none: compute has the GPUs that clouds rent and CUDA ${release} compiles for; take out those that you have not`,
   };
 }
 
@@ -43,8 +63,13 @@ const variables = {
   CUDAARCHS: "{{gpu.cmake}}",
   GENCODE: "{{gpu.gencode}}",
   NVCC_APPEND_FLAGS: "{{gpu.gencode}}",
+  PYTORCH_ROCM_ARCH: "{{gpu.torch}}",
+  CMAKE_HIP_ARCHITECTURES: "{{gpu.cmake}}",
+  AMDGPU_TARGETS: '{{join gpu.targets ";"}}',
+  GPU_TARGETS: '{{join gpu.targets ";"}}',
+  HIPCC_COMPILE_FLAGS_APPEND: "{{gpu.offload}}",
 } as const;
-type Variable = keyof typeof variables;
+export type Variable = keyof typeof variables;
 
 /** Source: CMake, "CUDAARCHS"; PyTorch, cpp_extension; nvcc, "NVCC Environment Variables". */
 const readBy: Readonly<Record<Tool, Variable>> = {
@@ -80,7 +105,7 @@ interface Found {
 }
 
 /** Finds a variable in an `ARG`, in an `ENV`, or as `NAME=value` in a step. */
-function listed({ placed }: Reading, draft: Draft, variable: Variable): readonly Found[] {
+export function listed({ placed }: Reading, draft: Draft, variable: Variable): readonly Found[] {
   return placed.flatMap((each): Found[] => {
     const { keyword } = each.instruction;
     if (keyword === "ARG" || keyword === "ENV") {
@@ -130,6 +155,6 @@ function optioned({ placed }: Reading, draft: Draft): readonly Found[] {
   });
 }
 
-function templates(names: readonly Variable[]): ArgumentTemplates {
+export function templates(names: readonly Variable[]): ArgumentTemplates {
   return Object.fromEntries(names.map((name) => [name, variables[name]]));
 }

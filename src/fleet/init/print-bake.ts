@@ -34,7 +34,7 @@ export interface BakeRun {
   readonly env: Environment;
 }
 
-/** Builds nothing. Throws `ENGINE_FAILED` if buildx refuses the files. */
+/** Builds nothing. Throws `MATRIX_SYNTAX` if buildx refuses the files, and `ENGINE_FAILED` if it prints no targets. */
 export type PrintBake = (run: BakeRun) => Promise<BakeTargets>;
 
 /** The most that buildx may take to read files that anybody may have written: a matrix in them can have any number of rows. */
@@ -76,16 +76,40 @@ export async function findBake(
     const printed = attempt(() => printedSchema.parse(JSON.parse(ended.stdout)), null);
     if (ended.status === 0 && printed !== null) return printed.target;
     const limit = limitOf(ended);
+    if (limit === null && ended.status !== null && ended.status !== 0) throw refused(ended.stderr, files);
     throw new ImgmatchError({
       code: "ENGINE_FAILED",
-      message: `docker buildx bake --print: ${limit ?? (ended.stderr.trim().split("\n").at(-1) || "prints no targets")}`,
+      message: `docker buildx bake --print: ${limit ?? "prints no targets"}`,
       fix:
-        limit !== null
-          ? "name files with fewer targets, or write the matrix by hand"
-          : 'add --from a last file of yours: with variable "NAME" { default = "…" } for a value that bake asks for, as init gives bake no variable of this machine; with group "default" { targets = [ … ] } for targets outside the group default',
+        limit === null
+          ? "run it by hand in this folder"
+          : "name files with fewer targets, or write the matrix by hand",
       at: { file: files.join(", ") },
     });
   };
+}
+
+/** What buildx says of the files, with its place: `ERROR: docker-bake.hcl:3,5-6: Invalid expression; …`. */
+function refused(stderr: string, files: readonly string[]): ImgmatchError {
+  const said =
+    stderr
+      .trim()
+      .split("\n")
+      .at(-1)
+      ?.replace(/^ERROR: /, "") ?? "";
+  const place = /^(\S+?):(\d+)(?:,(\d+)(?:-[\d,]+)?)?: (.*)$/s.exec(said);
+  const [, file, line, column, message = said] = place ?? [];
+  const isOwn = file !== undefined && files.includes(file);
+  return new ImgmatchError({
+    code: "MATRIX_SYNTAX",
+    message: `docker buildx bake --print: ${(isOwn ? message : said) || "refuses the files"}`,
+    fix: isOwn
+      ? "correct the file"
+      : 'correct the file, or add --from a last file of yours: with variable "NAME" { default = "…" } for a value that bake asks for, as init gives bake no variable of this machine; with group "default" { targets = [ … ] } for targets outside the group default',
+    at: isOwn
+      ? { file, line: Number(line), ...(column !== undefined && { column: Number(column) }) }
+      : { file: files.join(", ") },
+  });
 }
 
 /** A shell lowers the limit for the program that takes its place. macOS has no such limit, and Windows no shell. */

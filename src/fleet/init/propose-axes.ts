@@ -125,8 +125,9 @@ export function findCompiler(reading: Reading): Compiler | null {
 }
 
 function versionOf(base: string, family: "gcc" | "clang"): string | null {
-  const own = new RegExp(`(?:^|/)${family}:(\\d+(?:\\.\\d+)*)`).exec(base)?.[1];
-  if (own !== undefined) return own;
+  // Docker's official image; a team's own gcc:3 has another version.
+  const own = /^(?:docker\.io\/)?(?:library\/)?gcc:(\d+(?:\.\d+)*)/.exec(base)?.[1];
+  if (family === "gcc" && own !== undefined) return own;
   const release = releases.find(([pattern]) => pattern.test(base));
   return release === undefined ? null : family === "gcc" ? release[1] : release[2];
 }

@@ -35,7 +35,7 @@ interface BakeOptions {
 
 type BakeInputs = Pick<BakeRequest, "files" | "targets" | "set" | "variables" | "unknown">;
 
-/** Later files override earlier ones. Throws `ENGINE_FAILED` if buildx refuses the files, and `ENGINE_NOT_FOUND` without buildx. */
+/** Later files override earlier ones. Throws `MATRIX_SYNTAX` if buildx refuses the files, and `ENGINE_NOT_FOUND` without buildx. */
 export async function readBake(files: readonly string[], options: BakeOptions): Promise<Definition> {
   return await readInputs({ files, targets: [], set: [], variables: {}, unknown: [] }, options);
 }
@@ -59,7 +59,7 @@ async function readInputs(inputs: BakeInputs, options: BakeOptions): Promise<Def
 }
 
 /** The files that bake looks for where none is named (docs.docker.com, "docker buildx bake"). */
-const usualFiles =
+export const usualFiles =
   "compose.yaml compose.yml docker-compose.yml docker-compose.yaml docker-bake.json docker-bake.hcl docker-bake.override.json docker-bake.override.hcl".split(
     " ",
   );

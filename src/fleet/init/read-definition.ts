@@ -1,14 +1,16 @@
 /** Tells bake files, compose files and workflows apart, and reads their builds. */
 
-import { existsSync } from "node:fs";
-import { extname, join } from "node:path";
-import { type Place, type Problem, throwProblems, usageError } from "../../errors.ts";
+import { realpathSync } from "node:fs";
+import { basename, extname, isAbsolute, join, posix, relative } from "node:path";
+import { type ImgmatchError, type Place, type Problem, throwProblems, usageError } from "../../errors.ts";
+import { attempt } from "../../io/attempt.ts";
 import { readTextFile } from "../../io/files.ts";
 import { fieldsOf } from "../../io/json.ts";
 import { inputLimits } from "../../io/limits.ts";
 import type { Environment } from "../../io/world.ts";
 import { parseYamlSource } from "../../io/yaml/yaml-source.ts";
 import { textsIn } from "../matrix/unsafe-text.ts";
+import { type ComposeData, withPlatforms } from "./compose-platforms.ts";
 import type { Definition } from "./original-build.ts";
 import { readBake, readBakeOf } from "./read-bake.ts";
 import { type RowsOptions, readRows } from "./read-rows.ts";
@@ -39,9 +41,13 @@ export async function readDefinition(files: readonly string[], options: ReadOpti
     if (others.length > 0) throw usageError("--rows reads one file", "give --from once");
     return await readRows(first, options.folder, options.rows);
   }
+  const composed: ComposeData[] = [];
   for (const file of files) {
+    refuseOthers(file);
     const data = await readYaml(file, options.folder);
+    if (!/\.(hcl|json)$/i.test(file)) composed.push({ file, data });
     if (data === null) continue;
+    if (isGitLab(data)) throw notRead(file, "a pipeline of GitLab");
     const { jobs, services, target, group } = fieldsOf(data);
     if (jobs !== undefined && files.length > 1)
       throw usageError(
@@ -55,16 +61,66 @@ export async function readDefinition(files: readonly string[], options: ReadOpti
         "name the file that builds the images, or their Dockerfile; of a file with a list of builds, name the list with --rows",
       );
   }
-  return readBake(files, options);
+  if (composed.length < files.length) return readBake(files, options);
+  return withPlatforms(await readComposed(files, options), composed);
+}
+
+/** For compose, paths and `.env` are from the folder of the first file (Compose specification, "Compose file"). */
+async function readComposed(files: readonly string[], options: ReadOptions): Promise<Definition> {
+  const folder = posix.dirname(posix.normalize(files[0] ?? ""));
+  if (folder === ".") return await readBake(files, options);
+  const own = files.map((file) => posix.relative(folder, posix.normalize(file)));
+  const request = { folder, files: own, targets: [], set: [], variables: {}, unknown: [] };
+  return await readBakeOf(request, options);
+}
+
+/** Files of other tools, by their names. */
+const others: readonly (readonly [RegExp, string])[] = [
+  [/^\.gitlab-ci\.ya?ml$/, "a pipeline of GitLab"],
+  [/^\.?devcontainer\.json$/, "the configuration of a dev container"],
+  [/^(GNU)?makefile$|\.mk$/i, "a Makefile"],
+  [/\.(ba|z|k)?sh$/, "a shell script"],
+  [/^Jenkinsfile/, "a pipeline of Jenkins"],
+  [/^azure-pipelines.*\.ya?ml$/, "a pipeline of Azure"],
+  [/^bitbucket-pipelines\.ya?ml$/, "a pipeline of Bitbucket"],
+  [/^cloudbuild.*\.(ya?ml|json)$/, "a build of Google Cloud"],
+  [/^\.(travis|drone|cirrus)\.ya?ml$/, "a pipeline of another service"],
+  [/^justfile$|^taskfile\.ya?ml$|^Earthfile$/i, "a file of another builder"],
+];
+
+/** Throws `USAGE` for a file of a tool that init does not read. */
+export function refuseOthers(file: string): void {
+  const [, what] = others.find(([names]) => names.test(basename(file))) ?? [];
+  if (what !== undefined) throw notRead(file, what);
+}
+
+function notRead(file: string, what: string): ImgmatchError {
+  return usageError(
+    `${file} is ${what}, which init does not read`,
+    "name the Dockerfile that it builds, a bake or compose file, or a workflow of GitHub; of a file with a list of builds, name the list with --rows",
+  );
+}
+
+/** Jobs are keys of the file itself there, each with a script (docs.gitlab.com, "CI/CD YAML syntax reference"). */
+function isGitLab(data: unknown): boolean {
+  const { jobs, services, ...keys } = fieldsOf(data);
+  if (jobs !== undefined) return false;
+  return Object.values(keys).some((each) => fieldsOf(each).script !== undefined);
 }
 
 /** The files beside a workflow. */
 function repositoryOf(options: ReadOptions): Repository {
   const { folder } = options;
   return {
-    readYaml: async (path) => (existsSync(join(folder, path)) ? await readYaml(path, folder) : null),
+    readYaml: async (path) => (isOfRepository(path, folder) ? await readYaml(path, folder) : null),
     readBake: async (request) => await readBakeOf(request, options),
   };
+}
+
+/** False for a file that is not there, and for one outside of the folder, through a link too. */
+function isOfRepository(path: string, folder: string): boolean {
+  const found = attempt(() => relative(realpathSync(folder), realpathSync(join(folder, path))), "..");
+  return found !== "" && !/^\.\.($|[\\/])/.test(found) && !isAbsolute(found);
 }
 
 /** null for a file that only buildx reads. */

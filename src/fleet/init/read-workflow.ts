@@ -106,9 +106,10 @@ async function jobBuilds(
   const place = {
     contexts: known,
     folder: folderIn(one("working-directory"), known) ?? { path: ".", why: null },
-    shell: String(one("shell") ?? ""),
+    // Windows' own (docs.github.com, "Workflow syntax", steps[*].shell).
+    shell: String(one("shell") ?? (own.runner.some((label) => /windows/i.test(label)) ? "pwsh" : "")),
     variables,
-    files: { commands: [], repositories: new Map() },
+    files: { commands: [], repositories: new Map(), written: [] },
   };
   const builds = await stepsBuilds(own, steps, place, reading);
   if (builds.length > 0 && own.runner.length === 0 && own.runsOn !== "")

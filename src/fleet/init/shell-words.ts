@@ -1,6 +1,6 @@
 /**
- * Splits a script of a workflow's step into commands and words, as a POSIX shell does. `$NAME` and `${NAME}` are read; a word with another
- * expansion is not understood. Pure.
+ * Splits a script of a workflow's step into commands and words, as a POSIX shell does. `$NAME`, `${NAME}` and `${NAME:-word}` with its like
+ * are read; a word with another expansion is not understood. Pure.
  */
 
 import { type Contexts, partsOf, textWith } from "./workflow-expressions.ts";
@@ -11,7 +11,7 @@ export interface ShellWord {
   readonly text: string;
   /** True if nothing in it is unknown. */
   readonly isKnown: boolean;
-  /** False for a word that only a shell can read: `${A:-b}`, `$(…)`, `*`. */
+  /** False for a word that only a shell can read: `${A%b}`, `$(…)`, `*`. */
   readonly isUnderstood: boolean;
 }
 
@@ -20,7 +20,14 @@ export interface ShellCommand {
   readonly words: readonly ShellWord[];
   /** The number of subshells around it. */
   readonly depth: number;
+  /** What stands around it, the outermost first. */
+  readonly blocks: readonly Block[];
+  /** The lines of its here-documents. */
+  document: string;
 }
+
+/** A compound command (POSIX, Shell Command Language, 2.9.4 and 2.9.5). */
+export type Block = "group" | "if" | "case" | "loop" | "function";
 
 /** Stands for an unknown expression while the script is split. */
 const hole = "\uE000";
@@ -40,7 +47,7 @@ export function commandsOf(script: string, contexts: Contexts): readonly ShellCo
     .join("");
   const reader: Reader = {
     ...{ source, unknown, env: contexts.env, at: 0, depth: 0, holes: 0, start: 0 },
-    ...{ word: null, words: [], redirection: null, ends: [], commands: [] },
+    ...{ word: null, words: [], redirection: null, ends: [], blocks: [], isFunction: false, commands: [] },
   };
   while (reader.at < source.length) step(reader, source[reader.at] ?? "");
   endCommand(reader);
@@ -73,6 +80,10 @@ interface Reader {
   redirection: string | null;
   /** The last lines of the here-documents that begin on the next line. */
   readonly ends: string[];
+  /** The open blocks, each with the word that ends it and the subshells around it. */
+  readonly blocks: { readonly kind: Block; readonly end: string; readonly depth: number }[];
+  /** True between the name of a function and its body. */
+  isFunction: boolean;
   readonly commands: ShellCommand[];
 }
 
@@ -96,6 +107,7 @@ function step(reader: Reader, character: string): void {
 }
 
 function plain(reader: Reader, character: string): void {
+  if (character === "(" && declaresFunction(reader)) return;
   if (/[\n;|&()]/.test(character)) endCommand(reader);
   else if (/\s/.test(character)) endWord(reader);
   else {
@@ -184,6 +196,7 @@ function dollar(reader: Reader, inQuotes: boolean): void {
     return;
   }
   const next = reader.source[reader.at + 1] ?? "";
+  if (next === "{" && withDefault(reader, inQuotes)) return;
   if (next === "(" || next === "{") {
     skipPair(reader, next, next === "(" ? ")" : "}");
     return;
@@ -192,6 +205,24 @@ function dollar(reader: Reader, inQuotes: boolean): void {
   if (isPart || isContinued(reader, reader.at + 1)) word.isUnderstood = false;
   word.text += "$";
   reader.at += 1;
+}
+
+const parameter = /\$\{([A-Za-z_]\w*)(:?[-+?=])([\w./:@%+,= -]*)\}/y;
+
+/** Reads `${NAME:-word}` and its like (POSIX, Shell Command Language, 2.6.2). False for a word that only a shell can read. */
+function withDefault(reader: Reader, inQuotes: boolean): boolean {
+  parameter.lastIndex = reader.at;
+  const [written, name = "", operator = "", other = ""] = parameter.exec(reader.source) ?? [];
+  // A variable that no step sets may be one of the machine's.
+  if (written === undefined || !Object.hasOwn(reader.env, name)) return false;
+  const value = String(reader.env[name]);
+  const isGiven = value !== "" || !operator.startsWith(":");
+  const text = operator.endsWith("+") ? (isGiven ? other : "") : isGiven ? value : other;
+  // Without a value, the script ends, or gives the variable one.
+  if ((!isGiven && /[?=]$/.test(operator)) || (!inQuotes && splitting.test(text))) return false;
+  opened(reader).text += text;
+  reader.at += written.length;
+  return true;
 }
 
 /** True where the next line goes on with the word. */
@@ -256,9 +287,65 @@ function endCommand(reader: Reader): void {
   endWord(reader);
   reader.redirection = null;
   const written = restored(reader, reader.start, reader.at).replace(/^[\s;&|()]+|\s+$/g, "");
-  if (reader.words.length > 0) reader.commands.push({ written, words: reader.words, depth: reader.depth });
+  followBlocks(reader);
+  const { words, depth } = reader;
+  const blocks = reader.blocks.map(({ kind }) => kind);
+  if (words.length > 0) reader.commands.push({ written, words, depth, blocks, document: "" });
   reader.words = [];
   reader.start = reader.at;
+}
+
+const openings: Readonly<Record<string, readonly [kind: Block, end: string]>> = {
+  ...{ if: ["if", "fi"], case: ["case", "esac"], "{": ["group", "}"] },
+  ...{ for: ["loop", "done"], select: ["loop", "done"], while: ["loop", "done"], until: ["loop", "done"] },
+};
+
+/** Reserved words after which another command begins. */
+const beforeCommand = /^(if|then|elif|else|while|until|do|\{|!)$/;
+
+/** Opens and ends the blocks that the reserved words at the start of a command name. */
+function followBlocks(reader: Reader): void {
+  const { blocks, words } = reader;
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at]?.written ?? "";
+    const [kind, end] = openings[word] ?? [];
+    if (word === blocks.at(-1)?.end) reader.depth = blocks.pop()?.depth ?? 0;
+    else if (word === "function") {
+      reader.isFunction = true;
+      at += 1;
+    } else if (reader.isFunction) {
+      // The end of another body than a group is not known.
+      blocks.push({ kind: "function", end: word === "{" ? "}" : "", depth: reader.depth });
+      reader.isFunction = false;
+      at -= word === "{" ? 0 : 1;
+    } else if (kind !== undefined && end !== undefined) {
+      blocks.push({ kind, end, depth: reader.depth });
+      if (!beforeCommand.test(word)) return;
+    } else if (!beforeCommand.test(word)) return;
+  }
+}
+
+/** `name()`, with `function` before it or without. */
+function declaresFunction(reader: Reader): boolean {
+  const brackets = /\([ \t]*\)/y;
+  brackets.lastIndex = reader.at;
+  const [written] = brackets.exec(reader.source) ?? [];
+  if (written === undefined) return false;
+  endWord(reader);
+  const name = reader.words.pop();
+  const isName = name !== undefined && /^[^\s$='"]+$/.test(name.written);
+  if (
+    !isName ||
+    !reader.words.every((word) => beforeCommand.test(word.written) || word.written === "function")
+  ) {
+    if (name !== undefined) reader.words.push(name);
+    return false;
+  }
+  followBlocks(reader);
+  reader.words = [];
+  reader.isFunction = true;
+  reader.at += written.length;
+  return true;
 }
 
 /** As the workflow has it. */
@@ -275,8 +362,11 @@ function skipDocuments(reader: Reader): void {
       const next = reader.source.indexOf("\n", reader.at);
       const line = reader.source.slice(reader.at, next < 0 ? undefined : next);
       reader.holes += line.split(hole).length - 1;
+      const from = reader.at;
       reader.at = next < 0 ? reader.source.length : next + 1;
       if (line.trim() === end) break;
+      const command = reader.commands.at(-1);
+      if (command !== undefined) command.document += reader.source.slice(from, reader.at);
     }
   }
   reader.start = reader.at;

@@ -5,7 +5,7 @@ import { ImgmatchError } from "../../errors.ts";
 import { fieldsOf } from "../../io/json.ts";
 import { commandBuilds, type Folder } from "./build-commands.ts";
 import { foreignPath } from "./build-settings.ts";
-import { asFound, checkOut, type JobFiles } from "./job-files.ts";
+import { asFound, checkOut, downloads, type JobFiles } from "./job-files.ts";
 import type { Definition, OriginalBuild } from "./original-build.ts";
 import { actionArguments, argumentsIn, buildsOf, type Job, notKnown } from "./workflow-builds.ts";
 import { type Contexts, isRuledOut, settled, textWith } from "./workflow-expressions.ts";
@@ -64,7 +64,8 @@ export async function stepsBuilds(
 }
 
 /** Names of actions that build, and names with such a word of actions that build nothing. */
-const buildingActions = /\b(build|bake|kaniko|buildah|podman)\b|docker-?build|build-?(push|image)/i;
+const buildingActions =
+  /\b(build|bake|kaniko|buildah|podman)\b|docker-?build|build-?(push|image)|^devcontainers\/ci$/i;
 const otherActions = /setup|login|metadata|description|scan|cache|artifact|cleanup|prune/i;
 
 async function stepBuilds(
@@ -80,8 +81,10 @@ async function stepBuilds(
   const place = { ...around, contexts, variables };
   const uses = String(step.uses ?? "");
   const [action = ""] = uses.split("@");
-  const found = (builds: readonly OriginalBuild[]) => builds.map((build) => asFound(build, files));
+  const remark = (text: string) => reading.notes.push(`job ${job.name}: ${text}`);
+  const found = (builds: readonly OriginalBuild[]) => builds.map((build) => asFound(build, files, remark));
   if (action === "actions/checkout") checkOut(step.with, contexts, files);
+  if (action === "actions/download-artifact") downloads(step.with, contexts, files);
   if (/^(docker|depot)\/build-push-action$/.test(action)) return found(actionBuilds(job, step, contexts));
   if (/^(docker|depot)\/bake-action$/.test(action)) return found(await bakeBuilds(job, step, place, reading));
   if (action.startsWith("./")) return await localAction(job, step, place, reading);

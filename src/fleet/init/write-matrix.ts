@@ -20,10 +20,14 @@ export interface ProposedGpus {
   readonly args: ArgumentTemplates;
   /** The line of the accelerators' axis. */
   readonly accel: string;
+  /** That line with `unknown`, which the user has to fill in, with the GPUs. */
+  readonly toFill?: string;
+  readonly note?: string;
   readonly computes: readonly (string | readonly string[])[];
 }
 
-export function matrixText(proposed: ProposedMatrix): string {
+/** @param isPlanned true for the text that shows that the matrix can be planned; else what the user has to fill in is `unknown` */
+export function matrixText(proposed: ProposedMatrix, isPlanned: boolean): string {
   const { name, registry, template, context, args, compiler, marches, gpus, pythons } = proposed;
   const folder = template.includes("/") ? template.slice(0, template.lastIndexOf("/")) : ".";
   const lines = [
@@ -46,10 +50,12 @@ export function matrixText(proposed: ProposedMatrix): string {
     "axes:",
     ...(gpus === null
       ? []
-      : [
-          `  ${gpus.accel}`,
-          `  compute: [${gpus.computes.map((each) => (typeof each === "string" ? text(each) : list(each))).join(", ")}]`,
-        ]),
+      : !isPlanned && gpus.toFill !== undefined
+        ? [`  ${gpus.toFill}`, "  compute: [unknown]"]
+        : [
+            `  ${gpus.accel}`,
+            `  compute: [${gpus.computes.map((each) => (typeof each === "string" ? text(each) : list(each))).join(", ")}]`,
+          ]),
     `  march: ${list(marches)}`,
     ...(pythons.length === 0 ? [] : [`  python: ${list(pythons)}`]),
   ];

@@ -44,6 +44,8 @@ function parseToolkit(text: string, { driver, require }: ToolkitInput, at: Place
   const isFloorGiven = driver?.mode === "host" && driver.minimum !== undefined;
   const toolkit =
     findToolkit(text) ?? findShortToolkit(text) ?? (isFloorGiven ? unlistedToolkit(text) : null);
+  if (toolkit === null && text === "unknown")
+    return refused("the CUDA toolkit is not known yet", 'write that of the base, such as "12.8.1"', at);
   if (toolkit === null) {
     const releases = cudaToolkits.map(({ release }) => release);
     const near = suggest(text, releases);

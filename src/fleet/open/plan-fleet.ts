@@ -1,20 +1,21 @@
 /** Plans an open fleet: finds the bases of each cell, and compares the cell with the lock. */
 
 import { type Place, type Problem, throwProblems, usageError } from "../../errors.ts";
-import { compareText, groupBy } from "../../io/collections.ts";
+import { compareText, groupBy, remember } from "../../io/collections.ts";
 import { type LockPins, rebuildWord } from "../../lock/lock.ts";
 import type { Cell } from "../cells/cell.ts";
 import { oncePer } from "../cells/once-per.ts";
-import { cellContexts, decidedUse, withNamed } from "../context/cell-context.ts";
+import { type CellContext, cellContexts, decidedUse, withNamed } from "../context/cell-context.ts";
 import type { ContextListing } from "../context/context.ts";
 import { type CellSources, planCells, type PlanCellsOptions } from "../plan/plan-cells.ts";
-import type { Plan, PlannedCell } from "../plan/planned-cell.ts";
+import type { ChangedFiles, Plan, PlannedCell } from "../plan/planned-cell.ts";
 import type { CellWithDockerfile } from "./cell-dockerfile.ts";
 import { baseFinder, type BaseSources } from "./find-bases.ts";
 import { checkedCells, type Fleet } from "./open-fleet.ts";
 import { builtOnLocal, parentImages, parentLock } from "./parent-images.ts";
 import { suggest } from "../../io/suggest.ts";
 import { firstOf } from "../../io/table.ts";
+import type { Digest } from "../../oci/digest.ts";
 import { isRepository, parseImageReference } from "../../oci/reference.ts";
 import { buildableCells } from "../cells/expand.ts";
 
@@ -25,11 +26,15 @@ export interface FleetPlanOptions extends PlanCellsOptions, BaseSources {
   readonly replaceBases?: ReadonlyMap<string, string>;
   /** The word of `build --no-cache`: another word than the lock's builds a cell anew. Default: the lock's word of each cell. */
   readonly rebuild?: string | undefined;
+  /** The changed files of a context since the digest of then; null if nobody knows them. Default: nobody does. */
+  readonly contextChanges?:
+    | ((then: Digest, context: CellContext) => Promise<ChangedFiles | null>)
+    | undefined;
 }
 
 /** Plans a fleet. The cells of a base without a known digest have no input digest. Throws `SELECTION_…`, `TEMPLATE_IGNORES_AXIS`. */
 export async function planFleet(fleet: Fleet, options: FleetPlanOptions): Promise<Plan> {
-  const { lock, pins = lock, replaceBases = new Map<string, string>() } = options;
+  const { lock, pins = lock, replaceBases = new Map<string, string>(), contextChanges } = options;
   const replace = replacementsOf(fleet, replaceBases);
   const parents = parentImages(fleet, await planParents(fleet, options));
   const basesOf = baseFinder(pins, replace, parents, options);
@@ -42,6 +47,11 @@ export async function planFleet(fleet: Fleet, options: FleetPlanOptions): Promis
   const isLocked = ({ id }: Cell) => (pins?.images[id] ?? lock?.images[id]) !== undefined;
   const alike = groupBy(withFiles, ({ cell, dockerfile }) => (isLocked(cell) ? cell : dockerfile.bases));
   const sources = new Map<string, CellSources>();
+  const found = new Map<string, Promise<ChangedFiles | null>>();
+  const changesOf = (then: Digest | undefined, context: CellContext) =>
+    then === undefined || then === context.digest || contextChanges === undefined
+      ? null
+      : remember(found, `${then} ${context.digest}`, () => contextChanges(then, context));
   const addSources = async (group: readonly CellWithDockerfile[], first: CellWithDockerfile) => {
     const bases = await basesOf(first);
     const { listing, named } = fleet.folderOf(first.cell);
@@ -52,7 +62,9 @@ export async function planFleet(fleet: Fleet, options: FleetPlanOptions): Promis
     for (const { cell, dockerfile } of group) {
       const builtOn = builtOnLocal(bases, parents, lock?.images[cell.id]);
       const rebuild = rebuildOf(cell);
-      sources.set(cell.id, { dockerfile, bases, context, rebuild, ...(builtOn && { builtOn }) });
+      const changedFiles = await changesOf(lock?.images[cell.id]?.inputs?.context, context);
+      const known = { ...(builtOn && { builtOn }), ...(changedFiles && { changedFiles }) };
+      sources.set(cell.id, { dockerfile, bases, context, rebuild, ...known });
     }
   };
   await Promise.all([...alike.values()].map(async (group) => group[0] && addSources(group, group[0])));

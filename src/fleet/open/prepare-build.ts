@@ -7,7 +7,7 @@ import { type Problem, throwProblems } from "../../errors.ts";
 import { linesToHide } from "../context/cell-context.ts";
 import type { Fleet } from "./open-fleet.ts";
 import type { FindBaseDigest, FindLocalBase } from "./find-bases.ts";
-import { planFleet } from "./plan-fleet.ts";
+import { type FleetPlanOptions, planFleet } from "./plan-fleet.ts";
 import { refuseAdoptedLock, refuseForeignLock } from "../../lock/adopted-lock.ts";
 import type { LocalEngine, Lock } from "../../lock/lock.ts";
 import { readLock, readLockIfPresent } from "../../lock/store/lock-file.ts";
@@ -40,6 +40,7 @@ export interface BuildQuestion {
   readonly writes?: boolean;
   /** The engine that keeps images that are not pushed. The engine is asked for the images it has. */
   readonly localEngine?: LocalEngine | null;
+  readonly contextChanges?: FleetPlanOptions["contextChanges"];
 }
 
 export interface PreparedBuild {
@@ -53,9 +54,11 @@ export interface PreparedBuild {
 /** Plans the next build of an open fleet, by the lock and what registries say of the bases. */
 export async function prepareBuild(
   fleet: Fleet,
-  { only, lockFile, bases, local = {}, push, onProblem, writes = false, localEngine = null }: BuildQuestion,
+  question: BuildQuestion,
   world: World,
 ): Promise<PreparedBuild> {
+  const { only, lockFile, bases, local = {}, push, onProblem, contextChanges } = question;
+  const { writes = false, localEngine = null } = question;
   const problems: Problem[] = [];
   const tell = onProblem ?? ((problem: Problem) => problems.push(problem));
   const lock = await readLockIfPresent(lockFile);
@@ -75,6 +78,7 @@ export async function prepareBuild(
     held: await heldBy(localEngine, fleet, lock, world),
     replaceBases: parseReplacements(bases.replaceBase),
     rebuild: rebuildAsked(bases.cache),
+    contextChanges,
     findBaseDigest,
     readBase,
     ...(takesLocal ? { findLocalBase: await localLookup(local, world) } : {}),

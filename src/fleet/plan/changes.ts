@@ -1,8 +1,9 @@
 /** Compares the inputs of a cell with the inputs of its image. */
 
+import { firstOf } from "../../io/table.ts";
 import type { LockedImage, LockedInputs } from "../../lock/lock.ts";
 import type { ContextEntry } from "../context/context.ts";
-import type { InputComparison, InputName, PlannedBase, PlannedCell } from "./planned-cell.ts";
+import type { ChangedFiles, InputComparison, InputName, PlannedBase, PlannedCell } from "./planned-cell.ts";
 
 export interface CurrentInputs extends LockedInputs {
   readonly platform: string;
@@ -35,12 +36,20 @@ export function compareInputs(locked: LockedImage | null, now: CurrentInputs): I
   ];
 }
 
-/** `dockerfile, base debian:12`: the inputs that are known to have changed, on one line. */
-export function describeChanges(changes: readonly InputComparison[]): string {
+/** `context (app.py), base debian:12`: the inputs that are known to have changed, on one line. */
+export function describeChanges(
+  changes: readonly InputComparison[],
+  files: ChangedFiles | undefined,
+): string {
   const singular: Partial<Record<InputName, string>> = { args: "argument", bases: "base" };
+  const paths = files === undefined ? [] : [...files.changed, ...files.added, ...files.removed];
+  const inContext = paths.length === 0 ? "" : ` (${firstOf(paths, 3)})`;
   return changes
     .filter(({ changed }) => changed === true)
-    .map(({ input, name }) => (name === null ? input : `${singular[input] ?? input} ${name}`))
+    .map(({ input, name }) => {
+      if (input === "context") return `context${inContext}`;
+      return name === null ? input : `${singular[input] ?? input} ${name}`;
+    })
     .join(", ");
 }
 
@@ -67,14 +76,6 @@ export function explainInputs({
 }
 
 type ContextFile = Omit<ContextEntry, "size">;
-
-/** Paths in the context, each list sorted. */
-export interface ChangedFiles {
-  readonly added: readonly string[];
-  /** In content, kind or mode. */
-  readonly changed: readonly string[];
-  readonly removed: readonly string[];
-}
 
 /** @param then sorted by path, as `now` */
 export function changedFiles(then: readonly ContextFile[], now: readonly ContextFile[]): ChangedFiles {

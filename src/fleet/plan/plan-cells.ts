@@ -11,7 +11,14 @@ import { compareInputs, describeChanges } from "./changes.ts";
 import type { Cell } from "../cells/cell.ts";
 import { repositoryOfCell } from "../cells/cell-settings.ts";
 import type { ExpandedCell } from "../cells/expand.ts";
-import type { InputComparison, Plan, PlannedBase, PlannedCell, RetiredImage } from "./planned-cell.ts";
+import type {
+  ChangedFiles,
+  InputComparison,
+  Plan,
+  PlannedBase,
+  PlannedCell,
+  RetiredImage,
+} from "./planned-cell.ts";
 import { type BuildInputs, inputDigest } from "../cells/input-digest.ts";
 import { oncePer } from "../cells/once-per.ts";
 import { type Selection, selectCells } from "../cells/select.ts";
@@ -28,6 +35,7 @@ export interface CellSources {
   /** The bases with the engine's ids, as in the lock, where somebody has pushed them since: the image need not be built again. */
   readonly builtOn?: readonly PlannedBase[];
   readonly context: CellContext;
+  readonly changedFiles?: ChangedFiles;
   /** The word of `--no-cache`, or null. */
   readonly rebuild: string | null;
 }
@@ -148,6 +156,7 @@ function planCell(
   { locked, absent, tagOf, version, options }: Planning,
 ): PlannedCell {
   const { dockerfile, context, builtOn } = sources;
+  const changedFiles = locked === null ? undefined : sources.changedFiles;
   const inputs = inputsOf(sources, cell);
   const digestOn = (bases: readonly PlannedBase[]) => {
     const pinned = pinnedBases(bases);
@@ -163,7 +172,8 @@ function planCell(
   const comparison =
     locked === null || same ? [] : compareInputs(locked, { ...inputs, bases, platform: cell.platform });
   const reason =
-    whyFollows(bases) ?? whyBuild(digest, { cell, locked, absent, version }, comparison, options);
+    whyFollows(bases) ??
+    whyBuild(digest, { cell, locked, absent, version, comparison, changedFiles }, options);
   const action = reason === null ? "keep" : "build";
   // An image that is kept keeps its tag.
   const tag = action === "keep" ? (locked?.tag ?? null) : tagOf(cell, digest);
@@ -179,6 +189,7 @@ function planCell(
     bases,
     inputs,
     comparison,
+    ...(changedFiles && { changedFiles }),
     // `withRegistryView` adds them.
     published: null,
     moved: [],
@@ -223,15 +234,17 @@ function whyBuild(
     locked,
     absent,
     version,
-  }: Pick<Planning, "locked" | "absent" | "version"> & { readonly cell: Cell },
-  comparison: readonly InputComparison[],
+    comparison,
+    changedFiles,
+  }: Pick<Planning, "locked" | "absent" | "version"> &
+    Pick<PlannedCell, "cell" | "comparison"> & { readonly changedFiles: ChangedFiles | undefined },
   { lock, published = false, held, namesVersion }: PlanCellsOptions,
 ): string | null {
   if (locked === null) return absent;
   if (inputs === null) return "the digest of a base image is unknown";
   if (locked.inputDigest !== inputs) {
     // Without the parts of its inputs, a lock has platform and bases alone: a list of changes would not be complete.
-    const changes = locked.inputs === undefined ? "" : describeChanges(comparison);
+    const changes = locked.inputs === undefined ? "" : describeChanges(comparison, changedFiles);
     if (changes === "") return "its inputs changed";
     const byVersion = lock?.version !== version && comparison.some(followsVersion) && namesVersion?.(cell);
     return `its inputs changed: ${changes}${byVersion ? ", which names the version" : ""}`;

@@ -7,7 +7,6 @@ import { type Cell, dockerfilePath } from "../cells/cell.ts";
 import type { CellContext } from "../context/cell-context.ts";
 import type { RenderedFile } from "../dockerfile/render-cell.ts";
 import { contextFolderOf } from "../template/render-settings.ts";
-import type { ChangedFiles } from "./changes.ts";
 import {
   type Action,
   actions,
@@ -126,12 +125,8 @@ function buildOf({ settings }: Cell, { args }: RenderedFile): CellBuildJson {
 /** `imgmatch plan --explain CELL --json`: a contract. */
 export type ExplainedCell = ReturnType<typeof explainedToJson>;
 
-export function explainedToJson(
-  planned: PlannedCell,
-  inputs: readonly InputComparison[],
-  contextFiles: ChangedFiles | null,
-) {
-  const { cell, action, reason, tag, inputDigest, locked, moved } = planned;
+export function explainedToJson(planned: PlannedCell, inputs: readonly InputComparison[]) {
+  const { cell, action, reason, tag, inputDigest, locked, moved, changedFiles } = planned;
   return {
     schemaVersion: 1,
     cell: cell.id,
@@ -146,7 +141,7 @@ export function explainedToJson(
     // The sent files, by the instruction that takes them. `whole` is the reason for sending all.
     ...(planned.context === null ? {} : { context: takenJson(planned.context) }),
     // Known only on a machine that built with the context of then.
-    ...(contextFiles === null ? {} : { contextFiles }),
+    ...(changedFiles && { contextFiles: changedFiles }),
     moved,
   };
 }

@@ -46,6 +46,8 @@ export interface PlannedCell {
   readonly locked: LockedImage | null;
   /** Each input beside the lock's; empty if the cell is not in the lock, or nothing changed. */
   readonly comparison: readonly InputComparison[];
+  /** Of the context, where somebody knows the files of then. */
+  readonly changedFiles?: ChangedFiles;
   /** The digest of the tag in the registry; null if it was not asked or has no such tag. */
   readonly published: Digest | null;
   /** Bases whose reference means another image now. Empty if registries were not asked. */
@@ -138,4 +140,12 @@ export interface InputComparison {
   readonly is: string | null;
   /** null if the lock does not have the input. */
   readonly changed: boolean | null;
+}
+
+/** Paths in the context, each list sorted. */
+export interface ChangedFiles {
+  readonly added: readonly string[];
+  /** In content, kind or mode. */
+  readonly changed: readonly string[];
+  readonly removed: readonly string[];
 }

@@ -29,7 +29,11 @@ describe("an argument of docker build", () => {
     ['"A=x; y && z | w"', "x; y && z | w"],
     ["A=x\\ y", "x y"],
     ["A=$TWO", null],
-    ["A=${V:-d}", null],
+    ["A=${V:-d}", "v"],
+    ["A=${UNKNOWN:-d}", null],
+    ["A=${V:+d}", "d"],
+    ["A=${V:?no value}", "v"],
+    ["A=${V:=d}", null],
     ["A=${V#v}", null],
     ['"A=${V:-${DIR}}"', null],
     ["A=$(cat version)", null],
@@ -63,7 +67,8 @@ describe("an argument of docker build", () => {
 
 describe("a path that says which build it is", () => {
   test.each([
-    "docker build -f ${DIR:-x}/Dockerfile .",
+    "docker build -f ${UNKNOWN:-x}/Dockerfile .",
+    "if [ -d app ]; then cd app; fi; docker build .",
     "docker build $(pwd)",
     "docker build -f $UNKNOWN .",
     "docker build https://example.org/x.git",
@@ -121,6 +126,41 @@ describe("a step that names the Dockerfile", () => {
   });
 });
 
+describe("a step that writes into the context", () => {
+  test.each<[string, string, boolean]>([
+    ["cp -r dist app/", "app", true],
+    ["./generate > app/version.txt", "app", true],
+    ["tar -xzf data.tgz -C app", "app", true],
+    ["curl -fsSLO https://example.org/x.tgz", ".", true],
+    ["sed -i s/a/b/ app/main.c", ".", true],
+    ["git submodule update --init", ".", true],
+    ["cp -r dist other", "app", false],
+    ["cp app/x /tmp/x", ".", false],
+    ["curl -fsSL https://example.org/x", ".", false],
+    ["sed s/a/b/ app/main.c", "app", false],
+    ['echo "A=b" >> $GITHUB_ENV', ".", false],
+    ["npm ci 2>&1", ".", false],
+    ["ls -l > /dev/null", ".", false],
+  ])("%s, context %s: is told, %s", async (run, context, isTold) => {
+    const { builds: found, notes } = await builds([{ run }, { run: `docker build ${context}` }]);
+    expect([found.length, found[0]?.left]).toEqual([1, []]);
+    expect(notes.some((note) => note.includes("may change the context"))).toBe(isTold);
+    const after = await builds([{ run: `docker build ${context}` }, { run }]);
+    expect(after.notes).toEqual([]);
+  });
+
+  test("is told of an action that downloads", async () => {
+    const download = { uses: "actions/download-artifact@v5", with: { path: "app/dist" } };
+    const { notes } = await builds([
+      download,
+      { uses: "docker/build-push-action@v6", with: { context: "app" } },
+    ]);
+    expect(notes).toEqual([
+      expect.stringContaining("actions/download-artifact: the step may change the context app"),
+    ]);
+  });
+});
+
 describe("a build that is not read", () => {
   test.each([
     'bash -c "docker build ."',
@@ -128,9 +168,34 @@ describe("a build that is not read", () => {
     "retry 3 docker build .",
     "docker --debug build .",
     "$DOCKER build .",
+    "bash <<END\ndocker build .\nEND",
+    'bash <<< "docker build ."',
+    "for x in a b; do docker build $x; done",
+    "while read x; do\n docker build $x\ndone < list",
+    "case $V in v) docker build . ;; esac",
+    "build() { docker build .; }",
+    "function build {\n docker build .\n}\n",
+    "build() (\n cd app\n docker build .\n)",
+    "env -C app docker build .",
+    "sudo --chdir=app docker build .",
+    "make docker-image",
+    "./scripts/build-images.sh",
   ])("%s is named", async (run) => {
     const { found, notes } = await script(run);
     expect([found.length, notes.length]).toEqual([0, 1]);
+  });
+
+  test("on Windows, whose own shell is another, is named", async () => {
+    const { builds: found, notes } = await builds([{ run: "docker build ." }], { "runs-on": "windows-2025" });
+    expect([found.length, notes.length]).toEqual([0, 1]);
+  });
+
+  test("by devcontainers/ci is named", async () => {
+    const { builds: found, notes } = await builds([{ uses: "devcontainers/ci@v0.3" }]);
+    expect([found.length, notes]).toEqual([
+      0,
+      ["job one: init does not read the action devcontainers/ci@v0.3"],
+    ]);
   });
 
   test("in a script of another shell is named", async () => {
@@ -142,6 +207,11 @@ describe("a build that is not read", () => {
     "DOCKER_BUILDKIT=1 docker build .",
     "timeout --signal=KILL 60m docker build .",
     "sudo -E docker image build .",
+    "sudo -u root -- nice -n 5 docker build .",
+    "env -u HOME A=b time -p docker build .",
+    "for x in a b; do echo $x; done; docker build .",
+    "case $V in v) echo v ;; esac\ndocker build .",
+    "f() { echo f; }\ndocker build .",
     "if ! docker build . > log 2>&1; then exit 1; fi",
     "docker build . | tee log # a comment",
   ])("%s is read", async (run) => {

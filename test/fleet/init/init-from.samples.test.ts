@@ -14,6 +14,7 @@ const missing = existsSync(samples)
   ? null
   : "no samples of definitions in ../shared/samples, beside the checkout (they are not published)";
 
+const cpuHost = join(import.meta.dirname, "../../fixtures/hosts/centos7-haswell-none/expected.json");
 const withoutBuildx = { PATH: "/nowhere" };
 const withBuildx = () => ({ PATH: pathWithBuildx(), HOME: makeFolder({}) });
 
@@ -28,7 +29,10 @@ async function taken(
   cpSync(join(samples, sample), cwd, { recursive: true });
   rmSync(join(cwd, "written-today.yaml"), { force: true });
   const from = files.flatMap((file) => ["--from", file]);
-  const { exit, out, err } = await runInProcess(["init", ...from, ...flags, "--name", "app"], { cwd, env });
+  const { exit, out, err } = await runInProcess(["init", ...from, ...flags, "--name", "app", "--partial"], {
+    cwd,
+    env,
+  });
   const path = join(cwd, "matrix.yaml");
   const plan = existsSync(path)
     ? await runInProcess(["plan", "--all", "--offline", "--matrix", path], { cwd, env })
@@ -170,7 +174,7 @@ describe("a definition of the field (../shared/samples/takeover)", needs(missing
       expect(out).toMatch(/^equal +cpu linux\/amd64 +linux-amd64/m);
       expect(out).toMatch(/^equal +gpu gpu linux\/amd64 +linux-amd64/m);
       expect(out).toMatch(/^equal +podman linux\/amd64 +linux-amd64/m);
-      expect(out).toContain("args.P: $p is not known before the workflow runs");
+      expect(err).toMatch(/init does not read .*\$p.*, which is in a loop/);
       expect(err).toContain("job podman: init does not read the action redhat-actions/buildah-build@v2");
       for (const arch of ["amd64", "arm64"])
         expect(err).toContain(
@@ -279,18 +283,62 @@ describe("a definition of the field (../shared/samples/takeover)", needs(missing
   test("21: what only a shell expands is not known, and no text", async () => {
     const of = (file: string) => taken("21", [`.github/workflows/${file}`], withoutBuildx);
     const [a, b, c] = [await of("a.yml"), await of("b.yml"), await of("c.yml")];
-    expect([a.exit, a.out.match(/args\.A: .*A_VALUE:-seven.* is not known/g)?.length]).toEqual([1, 2]);
+    expect([a.exit, a.matrix.match(/one|two|seven/g)]).toEqual([0, expect.not.arrayContaining(["seven"])]);
     expect([b.exit, b.out.includes("args.A: ${V#v} is not known")]).toEqual([1, true]);
-    expect([c.exit, c.out.match(/args\.A: \$[vV].* is not known/g)?.length]).toEqual([1, 3]);
-    for (const { args } of [a, b, c]) expect(args.A).toBeUndefined();
+    expect([c.exit, c.out.match(/args\.A: \$V.* is not known/g)?.length]).toEqual([1, 2]);
+    expect(c.err).toMatch(/init does not read .*A=\$v.*, which is in a loop/);
+    for (const { args } of [b, c]) expect(args.A).toBeUndefined();
   });
 
-  test.each([
-    ["w.yml", "${DIR:-two}/Dockerfile is not known"],
-    ["n.yml", "${DIR:-${OTHER}}/Dockerfile is not known"],
-  ])("21: a Dockerfile whose path is not known is no cell (%s)", async (file, named) => {
-    const { exit, err, matrix } = await taken("21", [`.github/workflows/${file}`], withoutBuildx);
-    expect([exit, matrix, err.includes(named)]).toEqual([2, "", true]);
+  test.each([["n.yml", "${DIR:-${OTHER}}/Dockerfile is not known"]])(
+    "21: a Dockerfile whose path is not known is no cell (%s)",
+    async (file, named) => {
+      const { exit, err, matrix } = await taken("21", [`.github/workflows/${file}`], withoutBuildx);
+      expect([exit, matrix, err.includes(named)]).toEqual([2, "", true]);
+    },
+  );
+
+  test("21: a default of the shell is read where the variable is known, and else named (w.yml)", async () => {
+    const { exit, out, matrix } = await taken("21", [".github/workflows/w.yml"], withoutBuildx);
+    expect([exit, out.includes("args.A: ${A_VALUE:-seven} is not known")]).toEqual([1, true]);
+    expect(matrix).toContain("template: one/Dockerfile");
+  });
+
+  test("19: an expression in a word is evaluated, and never split", async () => {
+    const { exit, out } = await taken("19", [".github/workflows/one.yml"], withoutBuildx);
+    expect([exit, out.includes("2 of 2 builds are cells")]).toEqual([0, true]);
+  });
+
+  test("24: a Dockerfile on a base of ROCm gets its row, and one on NGC's a toolkit to fill in", async () => {
+    const rocm = await taken("24", ["Dockerfile"], withoutBuildx, [
+      "--host-type",
+      "Standard_ND96isr_MI300X_v5",
+      "--write",
+    ]);
+    expect([rocm.exit, rocm.plan?.exit]).toEqual([0, 0]);
+    expect(rocm.matrix).toContain('accel: [{ rocm: "6.4" }]\n  compute: [gfx942]');
+    const ngc = await taken("24", ["Dockerfile.ngc"], withoutBuildx, ["--write"]);
+    expect([ngc.exit, ngc.plan?.exit]).toEqual([0, 2]);
+    expect(ngc.matrix).toContain("toolkit: unknown");
+    expect(ngc.err).toContain("nvcr.io/nvidia/pytorch:25.01-py3 tells no CUDA toolkit that is known");
+    expect(ngc.plan?.err).toContain("the CUDA toolkit is not known yet");
+  });
+
+  test("29: without a GPU, compute has what clouds rent, and it is said", async () => {
+    const { exit, matrix, err } = await taken("29", ["Dockerfile"], withoutBuildx, ["--host", cpuHost]);
+    expect(exit).toBe(0);
+    expect(matrix).toMatch(/compute: .*"7\.5".*"8\.0".*"8\.6".*"8\.9".*"9\.0"/);
+    expect(err).toContain("compute has the GPUs that clouds rent and CUDA");
+  });
+
+  test("23: a compose file's paths are from its own folder", needs(whyNoBuildxPlugin), async () => {
+    const { exit, matrix } = await taken("23", ["svc/compose.yaml"], withBuildx());
+    expect([exit, matrix]).toEqual([0, expect.stringContaining("template: svc/Dockerfile")]);
+  });
+
+  test("25: a compose service has its platform", needs(whyNoBuildxPlugin), async () => {
+    const { exit, matrix } = await taken("25", ["compose.yaml"], withBuildx());
+    expect([exit, matrix]).toEqual([0, expect.stringContaining("linux/arm64")]);
   });
 
   test("21: a build behind timeout is read", async () => {

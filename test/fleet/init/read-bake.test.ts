@@ -18,7 +18,10 @@ async function taken(
 ) {
   const cwd = makeFolder({ Dockerfile: dockerfile, ...files });
   for (const name of Object.keys(files)) if (name.startsWith("tools/")) chmodSync(join(cwd, name), 0o755);
-  const { exit, out, err } = await runInProcess(["init", "--from", from, "--name", "app"], { cwd, env });
+  const { exit, out, err } = await runInProcess(["init", "--from", from, "--name", "app", "--partial"], {
+    cwd,
+    env,
+  });
   const path = join(cwd, "matrix.yaml");
   const matrix = existsSync(path) ? readFileSync(path, "utf8") : "";
   return { cwd, exit, out, err, matrix, args: matrix === "" ? {} : parse(matrix).args };

@@ -2,9 +2,12 @@
 
 import { spawnSync } from "node:child_process";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { commandsOf } from "../../../src/fleet/init/shell-words.ts";
+import { needs } from "../../support/needs.ts";
+import { whyNot } from "../../support/programs.ts";
 
+const whyNoBash = whyNot("bash", ["-c", "exit"], { install: "apt-get install bash" });
 const env = { V: "v", TWO: "two words", EMPTY: "", STAR: "*" };
 const contexts = { matrix: {}, env, inputs: null };
 
@@ -50,6 +53,15 @@ const parts = [
   ],
   ...[
     "${V:-d}",
+    "${EMPTY:-d}",
+    "${EMPTY-d}",
+    '"${EMPTY:-d e}"',
+    "${V:+d}",
+    "${EMPTY:+d}",
+    "${EMPTY+d}",
+    "${V:?d}",
+    "${V%v}",
+    "${NONE:-d}",
     "$(echo a b)",
     "`echo c`",
     "#",
@@ -85,4 +97,55 @@ test("by a shell too", () => {
     { numRuns: 400, seed: 56 },
   );
   expect(understood).toBeGreaterThan(50);
+});
+
+describe("a command", () => {
+  const { script: scripts } = fc.letrec<{ command: string; script: string }>((tie) => ({
+    command: fc.oneof(
+      { maxDepth: 3 },
+      fc.constantFrom("p", "p", "f", ": # done", "cat <<E >/dev/null\np no\nE", "p '}' done", "p fi"),
+      tie("script").map((body) => `for x in 1 2; do ${body}\ndone`),
+      tie("script").map((body) => `for x in 1 2\ndo\n${body}; done </dev/null`),
+      tie("script").map((body) => `until p; do ${body}\ndone`),
+      tie("script").map((body) => `h() { ${body}\n}`),
+      tie("script").map((body) => `h ( )\n{\n${body}\n}`),
+      tie("script").map((body) => `function h { ${body}\n}`),
+      tie("script").map((body) => `case x in\n  y) p ;;\n  *) ${body}\n;;\nesac`),
+      tie("script").map((body) => `{ ${body}\n}`),
+      tie("script").map((body) => `( ${body} )`),
+      tie("script").map((body) => `if true; then ${body}\nfi`),
+      tie("script").map((body) => `if ! true; then :; else ${body}\nfi`),
+    ),
+    script: fc
+      .array(tie("command"), { minLength: 1, maxLength: 3 })
+      .chain((all) => fc.constantFrom("\n", "\n\n").map((between) => all.join(between))),
+  }));
+
+  test("in no loop, case or function is one that bash runs once", needs(whyNoBash), () => {
+    let inBlocks = 0;
+    fc.assert(
+      fc.property(scripts, (text) => {
+        let number = 0;
+        const script = text.replace(/\bp\b(?! no)/g, () => `p ${number++}`);
+        const whole = `p() { printf '%s\\n' "$1" >&9; }\nf() { :; }\n${script}\n`;
+        const { status, stdout } = spawnSync("bash", ["-c", `exec 9>&1\n${whole}`], {
+          encoding: "utf8",
+          timeout: 10_000,
+        });
+        if (status !== 0) return;
+        const runs = stdout.split("\n").slice(0, -1);
+        const isOutside = (block: string) => block === "group" || block === "if";
+        for (const { words, blocks } of commandsOf(script, contexts)) {
+          const at = words.findIndex(({ text: word }) => word === "p");
+          const own = words[at + 1]?.text;
+          if (at < 0 || own === undefined) continue;
+          if (blocks.every(isOutside))
+            expect([script, own, runs.filter((each) => each === own)]).toEqual([script, own, [own]]);
+          else inBlocks += 1;
+        }
+      }),
+      { numRuns: 300, seed: 66 },
+    );
+    expect(inBlocks).toBeGreaterThan(50);
+  });
 });

@@ -54,13 +54,13 @@ beforeAll(() => {
 }, 120_000);
 
 it(
-  "A mirror on a host that takes two seconds to read knows it at the first request",
+  "A mirror on a host that takes a second to read knows it at the first request",
   needs(whyNoNamespace),
   async () => {
     const late = `cp /proc/cpuinfo "$PWD/late"
 mkfifo "$PWD/slow"
 mount --bind "$PWD/slow" /proc/cpuinfo
-(sleep 2; cat "$PWD/late" > "$PWD/slow") &`;
+(sleep 1; cat "$PWD/late" > "$PWD/slow") &`;
     const { port, log } = await startIn(late);
     // The image fits the host, and its registry is not there.
     expect((await ask(port, tagged)).status).toBe(503);
