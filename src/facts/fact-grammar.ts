@@ -73,12 +73,13 @@ const fitting =
   (text: string) =>
     test(text) ? text : null;
 
-/** The texts of facts by the name of the member. A name has the same form in all objects, but for AMD's driver. Members with a closed set of values have none. */
+/** The texts of facts by the name of the member. A name has the same form in all objects, unless its object stands before it. Members with a closed set of values have none. */
 const readMember: Readonly<Record<string, (text: string) => string | null>> = {
   ...Object.fromEntries(Object.entries(factGrammar).map(([name, form]) => [name, fitting(form)])),
   features: fitting(factGrammar.feature),
   unknown: fitting(factGrammar.feature),
   library: fitting(factGrammar.driver),
+  "amd.driver": fitting(factGrammar.amdDriver),
   level: knownLevel,
   model: plainText,
   name: plainText,
@@ -102,7 +103,7 @@ function within(value: unknown, member: string): unknown {
   }
   if (Array.isArray(value)) return value.map((item) => within(item, member)).filter(isUsable);
   if (!isRecord(value)) return value;
-  const formOf = (name: string) => (member === "amd" && name === "driver" ? "amdDriver" : name);
+  const formOf = (name: string) => (`${member}.${name}` in readMember ? `${member}.${name}` : name);
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => [name, within(inner, formOf(name))]),
   );
