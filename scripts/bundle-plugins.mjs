@@ -200,6 +200,10 @@ async function librariesText(group) {
   return `${output[0].code}\nmodule.exports = { ${named.join(", ")} };`;
 }
 
+/** The statements at a bundle's end: names, texts, and getters of what is assigned later. */
+const exportsAlone =
+  /^(?:(?:exports\.[$\w]+=(?:[$\w!.-]+|(["'`])(?:(?!\1)[^\\]|\\.)*\1)|Object\.defineProperty\(exports,["'`][$\w]+["'`],\{enumerable:!0,get:function\(\)\{return [$\w]+\}\}\))[,;]\s*)+$/;
+
 /** Wraps the program into a function of a CommonJS module's variables, for src/cli/start.ts. Cached code has no `import()`. */
 export const asFunction = {
   name: "as-function",
@@ -213,7 +217,13 @@ export const asFunction = {
         .replace(/\bimport\([`"']koffi[`"']\)/g, 'Promise.resolve().then(() => require("koffi"))');
       if (/\bimport\(/.test(body))
         throw new Error(`${chunk.fileName} imports a module that is neither part of Node nor koffi`);
-      chunk.code = `(function (exports, require, module, __filename, __dirname) {${body}\n})`;
+      const at = body.search(/(?<=[;}])exports\.[$\w]+=/);
+      const list = body.slice(at);
+      if (at < 0 || !exportsAlone.test(list))
+        throw new Error(`${chunk.fileName} does not end with its exports alone: ${list.slice(0, 80)}`);
+      // V8 takes milliseconds to define hundreds of exports, and resolve loads no chunk.
+      const first = `Object.defineProperty(module,"exports",{configurable:true,get(){Object.defineProperty(module,"exports",{value:exports});${list}return exports}});`;
+      chunk.code = `(function (exports, require, module, __filename, __dirname) {${first}${body.slice(0, at)}\n})`;
     }
   },
 };

@@ -1,6 +1,6 @@
 /** The process of the command line: streams, signals, exit code. */
 
-import { fstatSync } from "node:fs";
+import { fstatSync, statSync } from "node:fs";
 import { runCli } from "./cli.ts";
 import type { CommandContext, CommandTable, SignalMode } from "./command.ts";
 import { exitCodes } from "../problem-codes.ts";
@@ -69,15 +69,20 @@ const world: Omit<CommandContext, "onEvent" | "ports"> = {
   },
 };
 
-/** Asks the file first: Node's streams take milliseconds to load, and a pipe or a file is no terminal. */
+/** Asks the file first: Node's streams take milliseconds to load, and a pipe, a file or `/dev/null` is no terminal. */
 function isTerminal(descriptor: 0 | 1 | 2): boolean {
   try {
-    if (!fstatSync(descriptor).isCharacterDevice()) return false;
+    const file = fstatSync(descriptor);
+    if (!file.isCharacterDevice() || file.rdev === nullDevice()) return false;
   } catch {
     return false;
   }
   const stream = descriptor === 0 ? process.stdin : descriptor === 1 ? process.stdout : process.stderr;
   return stream.isTTY === true;
+}
+
+function nullDevice(): number | undefined {
+  return statSync("/dev/null", { throwIfNoEntry: false })?.rdev;
 }
 
 async function* stdinLines(): AsyncGenerator<string> {

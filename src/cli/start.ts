@@ -4,7 +4,16 @@
  * node waits. Somebody who can write that file can replace the program too.
  */
 
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import type Module from "node:module";
 import { dirname, join } from "node:path";
 import { Script } from "node:vm";
@@ -16,7 +25,11 @@ declare const IMGMATCH_PROGRAM: string;
 const path = join(__dirname, IMGMATCH_PROGRAM);
 // Node's variable for its own compile cache.
 const isCaching = process.env.NODE_DISABLE_COMPILE_CACHE === undefined;
-const cachePath = `${path}.${process.version}-${process.arch}.cache`;
+// Each kind of GPU is read by code of its own: a machine that gets one, or shares this folder with others, keeps code for it.
+const devices = ["nvidiactl", "dxg", "kfd"]
+  .filter((name) => existsSync(`/dev/${name}`))
+  .map((name) => `-${name}`);
+const cachePath = `${path}.${process.version}-${process.arch}${devices.join("")}.cache`;
 
 const cachedData = isCaching ? attempt(() => readFileSync(cachePath), undefined) : undefined;
 const script = new Script(readFileSync(path, "latin1"), {
@@ -25,9 +38,9 @@ const script = new Script(readFileSync(path, "latin1"), {
 });
 // V8 rejects a cache that another version or other flags wrote.
 const isNew = cachedData === undefined || script.cachedDataRejected === true;
-// The cache holds the functions that have run so far. A successful resolve has run those that nodes wait for.
-if (isCaching && isNew && process.argv[2] === "resolve")
-  process.once("exit", (code) => code === 0 && writeCache());
+// The cache holds the functions that have run so far. A successful resolve of this host has run those that nodes wait for.
+const isOfHost = process.argv[2] === "resolve" && !process.argv.some((word) => word.startsWith("--host"));
+if (isCaching && isNew && isOfHost) process.once("exit", (code) => code === 0 && writeCache());
 
 // The class by its instance: requiring node:module would load the loader of ES modules, half a millisecond.
 const program = new (module.constructor as typeof Module)(path, module);

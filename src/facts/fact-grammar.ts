@@ -30,8 +30,9 @@ export const factGrammar = {
   /** `GenuineIntel`, `ARM`, an implementer's number (`0x48`), `Geode by NSC`. */
   vendor: form(/^[A-Za-z0-9][A-Za-z0-9 ._()-]{0,63}$/, 'a vendor such as "GenuineIntel"'),
   level: form(/^[a-z0-9][a-z0-9._-]{0,31}$/, 'a level such as "x86-64-v3"'),
-  /** Older ones of AMD have five numbers: those of the kernel's line, then the release (`5.16.9.22.20`). */
-  driver: form(/^\d{1,9}(?:\.\d{1,9}){1,4}$/, 'a version such as "550.54.15"'),
+  driver: form(/^\d{1,9}(?:\.\d{1,9}){1,3}$/, 'a version such as "550.54.15"'),
+  /** Older ones have five numbers: those of the kernel's line, then the release (`5.16.9.22.20`). */
+  amdDriver: form(/^\d{1,9}(?:\.\d{1,9}){1,4}$/, 'a version such as "6.14.14"'),
   toolkit: form(/^\d{1,4}(?:\.\d{1,4}){1,3}$/, 'a version such as "1.17.8"'),
   cuda: form(/^\d{1,3}\.\d{1,2}$/, 'a CUDA version such as "12.4"'),
   compute: form(/^\d{1,2}\.\d$/, 'a compute capability such as "9.0"'),
@@ -72,12 +73,13 @@ const fitting =
   (text: string) =>
     test(text) ? text : null;
 
-/** The texts of facts by the name of the member. A name has the same form in all objects. Members with a closed set of values have none. */
+/** The texts of facts by the name of the member. A name has the same form in all objects, unless its object stands before it. Members with a closed set of values have none. */
 const readMember: Readonly<Record<string, (text: string) => string | null>> = {
   ...Object.fromEntries(Object.entries(factGrammar).map(([name, form]) => [name, fitting(form)])),
   features: fitting(factGrammar.feature),
   unknown: fitting(factGrammar.feature),
   library: fitting(factGrammar.driver),
+  "amd.driver": fitting(factGrammar.amdDriver),
   level: knownLevel,
   model: plainText,
   name: plainText,
@@ -101,7 +103,10 @@ function within(value: unknown, member: string): unknown {
   }
   if (Array.isArray(value)) return value.map((item) => within(item, member)).filter(isUsable);
   if (!isRecord(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, within(inner, name)]));
+  const formOf = (name: string) => (`${member}.${name}` in readMember ? `${member}.${name}` : name);
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, within(inner, formOf(name))]),
+  );
 }
 
 /** Nothing can be started on a MIG instance without a name. */

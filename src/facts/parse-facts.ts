@@ -141,7 +141,7 @@ const knownNvidia = exactly<NvidiaFacts>({
 
 const knownAmd = exactly<AmdFacts>({
   unknown,
-  driver: version,
+  driver: optional(fact("amdDriver")),
   override: ifGiven(fact("target")),
   gpus: byIndex(checkOf(amdGpuSchema)),
 });

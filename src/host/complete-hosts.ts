@@ -2,7 +2,7 @@
 
 import { usageError } from "../errors.ts";
 import { cudaOfDriver } from "../hardware/cuda-toolkits.ts";
-import { factGrammar } from "../facts/fact-grammar.ts";
+import { type FactForm, factGrammar } from "../facts/fact-grammar.ts";
 import { byVendor, type GpuVendor, gpuVendors, vendorNames } from "../hardware/gpu-vendors.ts";
 import { type HostFacts, type HostProblem, openGpuFacts, type VendorFacts } from "../facts/facts.ts";
 import { sideOfFacts } from "../facts/sides.ts";
@@ -71,8 +71,10 @@ function readDriver(text: string): ToldDriver {
   if (name !== undefined && vendor === undefined)
     throw usageError(`${flag} names no vendor of drivers`, `write ${flagsOf(gpuVendors)}`);
   const vendors = vendor === undefined ? gpuVendors : [vendor];
-  const fitting = vendors.filter((each) => drivers[each].versions.test(version));
-  if (!factGrammar.driver.test(version) || fitting.length === 0)
+  const fitting = vendors.filter(
+    (each) => drivers[each].versions.test(version) && drivers[each].grammar.test(version),
+  );
+  if (fitting.length === 0)
     throw usageError(
       `${flag} is no version of a driver${vendor === undefined ? "" : ` of ${vendorNames[vendor]}`}`,
       `write ${flagsOf(vendors)}`,
@@ -118,6 +120,7 @@ const drivers: {
   readonly [V in GpuVendor]: {
     /** The versions of one vendor's drivers are none of another's. */
     readonly versions: RegExp;
+    readonly grammar: FactForm;
     readonly example: string;
     isOpen(side: VendorFacts[V] | null | undefined): boolean;
     tell(side: VendorFacts[V] | null | undefined, driver: string): VendorFacts[V];
@@ -126,6 +129,7 @@ const drivers: {
 } = {
   nvidia: {
     versions: /^\d\d/,
+    grammar: factGrammar.driver,
     example: "580.95.05",
     isOpen: (side) => side === undefined || side?.driver === null,
     tell: (side, driver) => {
@@ -137,6 +141,7 @@ const drivers: {
   amd: {
     // Of the module, as /sys/module/amdgpu/version has it.
     versions: /^\d\./,
+    grammar: factGrammar.amdDriver,
     example: "6.14.14",
     // The kernel's own driver has no version: that is known.
     isOpen: (side) => side?.unknown?.includes("driver") === true,

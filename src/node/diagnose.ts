@@ -51,9 +51,9 @@ export interface LoginState {
 /**
  * Findings in reading order. A missing GPU or engine is no problem: a CPU node needs neither.
  *
- * @param closed device files of AMD GPUs that this user may not open
- * @param answers the drivers' answers to the question whether they start
- * @param own why they do not start in this process
+ * @param closed AMD device files without permission for this user
+ * @param answers of the drivers, to the question of a start
+ * @param own reasons against a start in this process
  */
 export function diagnose(
   host: HostFacts,

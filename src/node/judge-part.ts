@@ -44,7 +44,7 @@ export interface Asked {
 
 const noLacking = { unknown: [], notes: [] };
 
-/** The part by all of its files, or without its code for GPUs where that is asked for, or where somebody says that it works so. */
+/** The part by all files. Without GPU code where the user asks for the CPU side, or where a table says that the CPU side works alone. */
 export function judgeSides(part: KnownPart, asked: Asked, isPackage: boolean): JudgedPart {
   const { gpu, name, version } = part;
   if (gpu === null) return judgePart(part, asked, isPackage);

@@ -114,8 +114,9 @@ export async function choiceOf({
   requireGpu = false,
   deprecated = true,
 }: FleetChoice) {
-  const today = new Date().toISOString().slice(0, "2026-12-31".length);
-  const day = deprecated ? {} : { notDeprecatedOn: today };
+  // The first date of a process reads the machine's time zone.
+  const today = () => new Date().toISOString().slice(0, "2026-12-31".length);
+  const day = deprecated ? {} : { notDeprecatedOn: today() };
   return { pins: await compilePins(parsePins(pin)), cpuOnly: cpu, requireGpu, ...day };
 }
 

@@ -141,7 +141,7 @@ function targetsOf({ requires }: Judged): readonly (string | null)[] {
   return side === undefined || side.needs.code.length === 0 ? [null] : side.needs.code;
 }
 
-/** Every host that runs this image for this target runs the other one too, as far as CPU and code decide. */
+/** True if CPU and code let `other` run on every host on which `image` runs by this target. */
 function servesAs(other: Judged, image: Judged, target: string | null): boolean {
   const present = new Set(neededRequirement(image).cpu.features);
   const [side] = sidesOf(other.requires);

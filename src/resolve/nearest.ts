@@ -19,9 +19,8 @@ export interface Miss {
 }
 
 /**
- * Sorts rejected images, nearest first: by {@link effortOf} their misfits, then by tag. For as much effort, an image whose code runs on the
- * host's GPUs is nearer than one that runs on its CPU. An image for GPUs of a vendor that the host does not have comes after all others, and
- * one of the kind that the user excluded comes last.
+ * Sorts rejected images, nearest first: by {@link effortOf} their misfits, then by tag. For equal effort, GPU code for the host's GPUs goes
+ * before CPU code. Images for the GPUs of an absent vendor follow all others, and images of the excluded kind come last.
  */
 export function nearestFirst(
   lock: Lock,

@@ -106,6 +106,17 @@ describe("parseHostFacts", () => {
     ]);
   });
 
+  it("takes five numbers for a driver of AMD alone", () => {
+    const driver = "5.16.9.22.20";
+    expect(parseHostFacts(JSON.stringify({ ...minimal, amd: { driver, gpus: [] } }), "f").amd?.driver).toBe(
+      driver,
+    );
+    expect(problemsOf(JSON.stringify({ ...minimal, nvidia: { driver, library: driver } }))).toMatchObject([
+      { message: expect.stringMatching(/^nvidia\.driver: expected a version such as "550\.54\.15"/) },
+      { message: expect.stringMatching(/^nvidia\.library: expected a version/) },
+    ]);
+  });
+
   it("refuses a scale that is none", () => {
     expect(problemsOf(JSON.stringify({ ...minimal, nvidia: { driverScale: "windows" } }))).toMatchObject([
       { message: 'nvidia.driverScale: expected linux, wsl, l4t, found text "windows"' },

@@ -94,8 +94,31 @@ describe("the start of resolve", () => {
     expect(JSON.parse(asked.stdout)).toMatchObject({ schemaVersion: 1 });
   });
 
-  it("keeps nothing of other commands, nor without an answer, nor where Node is told to keep nothing", () => {
+  it("loads no stream of Node for /dev/null", () => {
+    const spy = join(folder, "streams.cjs");
+    writeFileSync(
+      spy,
+      `process.on("exit", (code) => { if (process.moduleLoadList.includes("NativeModule stream")) process.exitCode = 99; });`,
+    );
+    const [program, ...args] = ["--require", spy, start, ...question];
+    const { status } = spawnSync(process.execPath, [program as string, ...args], { cwd, stdio: "ignore" });
+    expect(status).toBe(0);
+  });
+
+  const isRoot = process.getuid?.() === 0 && spawnSync("unshare", ["-m", "true"]).status === 0;
+  it.skipIf(!isRoot)("keeps code of its own for a machine with a GPU's device", () => {
+    const inside = `mount -t tmpfs none /dev && touch /dev/null /dev/nvidiactl /dev/nvidia0 && exec "$@"`;
+    expect(run()).toEqual(answer);
+    const argv = ["-m", "sh", "-c", inside, "sh", process.execPath, start, ...question, "--cpu"];
+    expect(spawnSync("unshare", argv, { cwd, encoding: "utf8" })).toMatchObject({ status: 0 });
+    const ofGpu = `${program}.${process.version}-${process.arch}-nvidiactl.cache`;
+    expect(keptFiles()).toEqual([basename(ofGpu), basename(kept)].sort());
+  });
+
+  it("keeps nothing of other commands and hosts, nor without an answer, nor where Node is told to keep nothing", () => {
     expect(run(["--version"]).status).toBe(0);
+    const host = join(root, "test/fixtures/hosts/arch-zen5-rtx5090/expected.json");
+    expect(run([...question, `--host=${host}`]).status).toBe(0);
     expect(run(["resolve", "--lock", "images/none.json"]).status).toBe(2);
     expect(run(question, { NODE_DISABLE_COMPILE_CACHE: "1" })).toEqual(answer);
     expect(keptFiles()).toEqual([]);

@@ -8,6 +8,8 @@ import { findMisfits, checkFit } from "../../src/resolve/check-fit.ts";
 import { rankImages } from "../../src/resolve/resolve-image.ts";
 import { efforts } from "../../src/resolve/verdict.ts";
 import { askOracle, askOracleForBest, eachOf } from "./oracle.ts";
+import { amdGpu, amdHost } from "../resolve/support/hosts.ts";
+import { image, lockOf, rocm } from "../resolve/support/locks.ts";
 import { anyHost, anyImage, anyLock } from "./support/machines.ts";
 import { oracleRuns as runs, timeoutMs } from "./support/runs.ts";
 
@@ -68,6 +70,30 @@ describe("the oracle", () => {
       { numRuns: runs },
     );
     expect(won).toBeGreaterThan(runs / 20);
+  });
+
+  it("picks the same winner where AMD supports some releases on some kernels alone", () => {
+    const code = fc.constantFrom(["gfx1151"], ["gfx11-generic"], ["amdgcnspirv"]);
+    const release = fc.constantFrom("6.4.4", "7.0", "7.1", "7.2", "7.2.1", "7.9", "7.10", "7.11");
+    const images = fc.array(fc.tuple(release, code), { minLength: 2, maxLength: 4 });
+    const kernel = fc.constantFrom("6.8.0", "6.18.3", "6.18.4", "7.0", null);
+    let late = 0;
+    fc.assert(
+      fc.property(kernel, images, (kernel, found) => {
+        const host = amdHost([amdGpu({ target: "gfx1151", sramecc: false, integrated: true })], null, {
+          kernel,
+        });
+        const cells = found.map(([of, targets], index) => [
+          `cell-${index}`,
+          image({ requires: { ...image().requires, rocm: rocm(of, targets) } }),
+        ]);
+        const lock = lockOf(Object.fromEntries(cells));
+        const [winner] = rankImages(lock, host).ranked;
+        expect(winner?.cell).toBe(askOracleForBest(lock, host));
+        if (winner?.fit.code[0]?.unsupported !== true && kernel === "7.0") late++;
+      }),
+    );
+    expect(late).toBeGreaterThan(0);
   });
 });
 

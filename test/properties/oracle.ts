@@ -524,16 +524,14 @@ export function askOracleForBest(lock: Lock, host: HostFacts): string | null {
     requires.cuda !== null ? "1 NVIDIA" : requires.rocm !== undefined ? "2 AMD" : "3 neither",
   );
   keepLowest(
-    ({ answer }) =>
+    ({ image, answer }) =>
       answer.runs
         .map((target, index) =>
           target.startsWith("s") || target.startsWith("c")
             ? nearness(target, host.nvidia?.gpus[index]?.compute ?? "")
-            : target === "amdgcnspirv"
-              ? "3 compiled"
-              : target.includes("-generic")
-                ? "2 family"
-                : "1 own",
+            : `${amdRefusesKernel(image, host, index) ? "4 " : ""}${
+                target === "amdgcnspirv" ? "3 compiled" : target.includes("-generic") ? "2 family" : "1 own"
+              }`,
         )
         .sort()
         // An image that has no code of its own comes after all that have.
@@ -557,6 +555,15 @@ export function askOracleForBest(lock: Lock, host: HostFacts): string | null {
   );
   keepLowest(({ image }) => image.tag);
   return left[0]?.cell ?? null;
+}
+
+/**
+ * AMD's page on Strix Halo: these releases are not supported from Linux 6.18.4 on. Code of them comes last, whatever its kind. Older kernels may
+ * have a distribution's fixes, so that they change nothing.
+ */
+function amdRefusesKernel({ requires }: LockedImage, { amd, kernel }: HostFacts, index: number): boolean {
+  const refused = ["6.4", "7.1", "7.9", "7.10"].includes(minorOf(requires.rocm?.release ?? ""));
+  return refused && amd?.gpus[index]?.target === "gfx1151" && kernel !== null && !older(kernel, "6.18.4");
 }
 
 /** All that is declared where the host has all of it; else, as no march is a part of these random ones, what is used. */

@@ -74,7 +74,7 @@ function overrideOf({ env }: HostIo): Pick<AmdFacts, "override"> {
 function readDriver(io: HostIo) {
   const path = `${modulePath}/version`;
   const version = lineOf(io, path);
-  if (factGrammar.driver.test(version)) return { value: version, source: path };
+  if (factGrammar.amdDriver.test(version)) return { value: version, source: path };
   const own = `${modulePath} (the kernel's own, without a version)`;
   return { value: null, source: io.exists(modulePath) ? own : null };
 }

@@ -21,7 +21,7 @@ export function amdFromLabels(node: KubernetesNode): GpuReport<AmdFacts> {
     counted,
     facts: {
       // The kernel's own driver has no version, and its label is empty.
-      driver: driver !== undefined && factGrammar.driver.test(driver) ? driver : null,
+      driver: driver !== undefined && factGrammar.amdDriver.test(driver) ? driver : null,
       gpus,
       ...(driver === undefined ? { unknown: ["driver"] } : {}),
     },

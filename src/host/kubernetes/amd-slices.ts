@@ -29,7 +29,7 @@ export function amdFromSlices(node: SlicedNode): GpuReport<AmdFacts> {
   ];
   const { facts, open } = slicedFacts({ ...node, devices }, gpus, (attributes) => {
     const versions = [attributes.driverVersionFull, attributes.driverVersion];
-    return versions.find((each) => each !== undefined && factGrammar.driver.test(each)) ?? null;
+    return versions.find((each) => each !== undefined && factGrammar.amdDriver.test(each)) ?? null;
   });
   const withoutTarget = gpus
     .filter(({ target }) => target === null)

@@ -8,13 +8,11 @@ import { unknownGpu, unknownUse } from "../../facts/no-facts.ts";
 import { meaningOf } from "./evidence.ts";
 import type { NvidiaReading } from "./nvidia-reading.ts";
 import {
-  mayNeedLicence,
   newBranch,
   newFields,
   parseSmiComplaint,
   parseSmiCsv,
   parseSmiHeader,
-  parseSmiLicences,
   parseSmiList,
   parseSmiProcesses,
   queryFields,
@@ -24,6 +22,7 @@ import {
   toldStates,
   unknownField,
 } from "./nvidia-smi.ts";
+import { mayNeedLicence, parseSmiLicences } from "./smi-licences.ts";
 import { wslLibraries } from "../container-runtime.ts";
 import { mayLackLibcuda, type Surroundings } from "./surroundings.ts";
 

@@ -35,14 +35,14 @@ describe("why a build failed", () => {
       message: "exit code: 1",
       lastLines: [line, "make: *** Error 1"],
     };
-    const { problems } = buildFailure("cell", failed, adviceFor("engine"));
+    const { problems } = buildFailure(request, failed, adviceFor("engine"));
     expect(problems[0]).toMatchObject({ code: "BUILD_FAILED", fix: expect.stringContaining(words) });
   });
 
   it("names no compiler for a march of no table, and for another fault", () => {
     for (const line of ["error: unknown target CPU 'toaster'", "znver5.c:1: error: expected ';'"]) {
       const failed = { step: "[2/2] RUN make", message: "exit code: 1", lastLines: [line] };
-      expect(buildFailure("cell", failed, adviceFor("engine")).problems[0].fix).toBeUndefined();
+      expect(buildFailure(request, failed, adviceFor("engine")).problems[0].fix).toBeUndefined();
     }
   });
 

@@ -137,7 +137,7 @@ const hosts = (nvidia: fc.Arbitrary<HostFacts["nvidia"]>, scale?: DriverScale): 
   fc
     .record({
       platform: mostly("linux/amd64", "linux/arm64"),
-      kernel: mostly<string | null>("6.8.0", "5.10", "3.10.0", null),
+      kernel: mostly<string | null>("6.8.0", "6.18.9", "5.10", "3.10.0", null),
       features,
       nvidia,
       runtime: fc.record(
@@ -412,7 +412,7 @@ const amdTargets = [
 ];
 
 const rocmRequirement: fc.Arbitrary<RocmRequirement> = fc.record({
-  release: fc.constantFrom("5.7", "6.4.4", "7.0", "7.2", "7.14", "10.0"),
+  release: fc.constantFrom("5.7", "6.4.4", "7.0", "7.1", "7.2", "7.14", "10.0"),
   code: fc.uniqueArray(fc.constantFrom(...amdTargets), { minLength: 1, maxLength: 10 }),
 });
 
