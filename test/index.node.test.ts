@@ -38,8 +38,8 @@ test.each<[name: string, answer: () => Promise<unknown>, args: readonly string[]
   ["doctor", () => doctor({}, alone), ["doctor"]],
   [
     "run",
-    () => run({ ...question, dryRun: true, option: ["--init"], args: ["sh"] }, alone),
-    ["run", ...flags, "--dry-run", "--init", "--", "sh"],
+    () => run({ ...question, gpus: "1", dryRun: true, option: ["--init"], args: ["sh"] }, alone),
+    ["run", ...flags, "--gpus", "1", "--dry-run", "--init", "--", "sh"],
   ],
   [
     "launch",

@@ -68,7 +68,7 @@ async function inspectIn(asked: InspectOptions, world: World): Promise<InspectAn
   const request = {
     ...openOptions(asked, world),
     ...(cache ? {} : { cache: noCache }),
-    look: lookInEngine(world.env, asked.engine, (line) => note(world, [line])),
+    look: lookInEngine(world, asked.engine, (line) => note(world, [line])),
     registry: await registryFor(asked, world),
     ...(from && { from }),
   };

@@ -105,7 +105,7 @@ async function checkIn(
   const isOther = isAboutMany(options) || otherHost(options) !== null;
   const registry = await registryFor(options, world);
   const first = isOther ? "registry" : "engine";
-  const look = lookInEngine(world.env, options.engine, (line) => note(world, [line]));
+  const look = lookInEngine(world, options.engine, (line) => note(world, [line]));
   const request: SubjectRequest = { registry, lock, demands: options, first, onEvent, world, look };
   const known = new Map<string, Promise<KnownSubject | KnownFleet>>();
   let here: Here | null = null;

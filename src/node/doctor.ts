@@ -55,15 +55,18 @@ async function doctorIn(
       if (problem !== null) own.push(problem);
     }
   }
-  const [engine, logins] = await Promise.all([readEngine(env, named), readLogins(env)]);
+  const [engine, logins] = await Promise.all([readEngine(world, named), readLogins(env)]);
   return { schemaVersion: 1, checks: diagnose(facts, engine, logins, closedDevices(io), answers, own) };
 }
 
-async function readEngine(env: Environment, named: LocalEngine | undefined): Promise<EngineState> {
+async function readEngine(
+  { env, signal }: Pick<World, "env" | "signal">,
+  named: LocalEngine | undefined,
+): Promise<EngineState> {
   const docker = named === "podman" ? null : await readDocker(env);
   if (docker !== null && (named === "docker" || !isAbsent(docker) || !hasPodman(env))) return docker;
   try {
-    const { program, version } = await findPodman(env);
+    const { program, version } = await findPodman(env, signal);
     const shown = findProgram(program, env) ?? program;
     const answer = {
       ok: true,

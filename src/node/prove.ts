@@ -124,7 +124,7 @@ async function modulesOf(
     // The cache of layers has no code.
     cache: noCache,
     inspector: collection.inspector,
-    look: lookInEngine(world.env, undefined, (line) => note(world, [line])),
+    look: lookInEngine(world, undefined, (line) => note(world, [line])),
     registry: await registryFor(options, world),
     ...(from && { from }),
   };

@@ -79,7 +79,7 @@ function tryCell(
   const exact = isCpu ? [] : Object.entries(axes).filter(([axis]) => !ofCode.has(axis));
   const cells = (existing?.(image.axes, but) ?? []).filter(
     ([, other]) =>
-      (!isCpu || sideOf(other.requires) === "cpu") &&
+      (sideOf(other.requires) === "cpu" ? axes.compute === undefined : !isCpu) &&
       exact.every(([axis, value]) => other.axes[axis] === value),
   );
   // Of the same march it lacks what this image lacks: that is a reason of its own, with a cure of its own.

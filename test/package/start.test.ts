@@ -17,6 +17,7 @@ import {
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { needs } from "../support/needs.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "imgmatch-start-"));
@@ -105,8 +106,11 @@ describe("the start of resolve", () => {
     expect(status).toBe(0);
   });
 
-  const isRoot = process.getuid?.() === 0 && spawnSync("unshare", ["-m", "true"]).status === 0;
-  it.skipIf(!isRoot)("keeps code of its own for a machine with a GPU's device", () => {
+  const whyNoNamespace =
+    process.getuid?.() === 0 && spawnSync("unshare", ["-m", "true"]).status === 0
+      ? null
+      : "needs root and mount namespaces";
+  it("keeps code of its own for a machine with a GPU's device", needs(whyNoNamespace), () => {
     const inside = `mount -t tmpfs none /dev && touch /dev/null /dev/nvidiactl /dev/nvidia0 && exec "$@"`;
     expect(run()).toEqual(answer);
     const argv = ["-m", "sh", "-c", inside, "sh", process.execPath, start, ...question, "--cpu"];

@@ -33,7 +33,7 @@ export async function definitionsIn(
     const gives = await readDefinition([file], { folder, env, signal }).then(
       ({ builds }) => (builds.length === 0 ? null : count(builds.length, "build")),
       (error: unknown) => {
-        if (error instanceof ImgmatchError) return error.problems[0]?.message ?? error.message;
+        if (error instanceof ImgmatchError) return error.problems[0].message;
         throw error;
       },
     );

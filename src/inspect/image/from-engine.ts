@@ -1,7 +1,7 @@
 /** Opens an image of the container engine: the archive that `docker save` writes, or the layers. */
 
 import { ImgmatchError } from "../../errors.ts";
-import type { Environment } from "../../io/world.ts";
+import type { World } from "../../io/world.ts";
 import type { LocalEngine } from "../../lock/lock.ts";
 import { type EngineImages, openEngineImages } from "../../oci/engine/engine-images.ts";
 import { hasPodman } from "../../oci/engine/podman-images.ts";
@@ -32,14 +32,15 @@ type Opened =
  * @param tell gets a line where the engine could not be asked, and where Podman is taken unasked
  */
 export function lookInEngine(
-  env: Environment,
+  { env, signal }: Pick<World, "env" | "signal">,
   engine: LocalEngine | undefined,
   tell: (line: string) => void,
 ): EngineLook {
+  const tryOpen = (name: LocalEngine) => openOne({ env, signal }, name);
   const open = once(async (): Promise<Opened> => {
-    const docker = await tryOpen(env, engine ?? "docker");
+    const docker = await tryOpen(engine ?? "docker");
     if (docker.ok || engine !== undefined || !docker.isAbsent || !hasPodman(env)) return docker;
-    const podman = await tryOpen(env, "podman");
+    const podman = await tryOpen("podman");
     if (podman.ok) tell(`there is no Docker here: ${podman.images.shown} is asked (--engine podman)`);
     return podman;
   });
@@ -83,9 +84,9 @@ function unasked(error: ImgmatchError): string {
   return `the container engine could not be asked: ${error.problems[0].message}`;
 }
 
-async function tryOpen(env: Environment, engine: LocalEngine): Promise<Opened> {
+async function openOne({ env, signal }: Pick<World, "env" | "signal">, engine: LocalEngine): Promise<Opened> {
   try {
-    return { ok: true, images: await openEngineImages(env, engine) };
+    return { ok: true, images: await openEngineImages(env, engine, signal) };
   } catch (error) {
     if (!(error instanceof ImgmatchError)) throw error;
     const isNamed = Boolean(env.DOCKER_HOST || env.DOCKER_CONTEXT);

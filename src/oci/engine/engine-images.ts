@@ -16,8 +16,12 @@ export interface EngineImages {
 }
 
 /** Throws `ENGINE_NOT_FOUND`, `ENGINE_UNREACHABLE`. */
-export async function openEngineImages(env: Environment, engine: LocalEngine): Promise<EngineImages> {
-  return engine === "podman" ? ofPodman(env) : ofDocker(env);
+export async function openEngineImages(
+  env: Environment,
+  engine: LocalEngine,
+  signal?: AbortSignal,
+): Promise<EngineImages> {
+  return engine === "podman" ? ofPodman(env, signal) : ofDocker(env);
 }
 
 async function ofDocker(env: Environment): Promise<EngineImages> {
@@ -36,8 +40,8 @@ async function ofDocker(env: Environment): Promise<EngineImages> {
   };
 }
 
-async function ofPodman(env: Environment): Promise<EngineImages> {
-  const podman = await findPodman(env);
+async function ofPodman(env: Environment, signal: AbortSignal | undefined): Promise<EngineImages> {
+  const podman = await findPodman(env, signal);
   return {
     shown: `${podman.program} ${podman.version}`,
     async describe(name) {

@@ -36,11 +36,21 @@ export function hasPodman(env: Environment): boolean {
   return ["podman", "buildah"].some((program) => findProgram(program, env) !== null);
 }
 
-/** Throws `ENGINE_NOT_FOUND` when neither is installed. */
-export async function findPodman(env: Environment): Promise<Podman> {
+/** Both tell their version in a moment, unless something holds them. */
+const versionMs = 5_000;
+
+/** Throws `ENGINE_NOT_FOUND` when neither is installed, and `ENGINE_UNREACHABLE` for one that does not answer. */
+export async function findPodman(env: Environment, signal?: AbortSignal): Promise<Podman> {
   for (const program of ["podman", "buildah"]) {
     try {
-      const { status, stdout } = await runProgram(program, ["--version"], { env });
+      const options = { env, timeoutMs: versionMs, ...(signal && { signal }) };
+      const { status, stdout } = await runProgram(program, ["--version"], options);
+      if (status === null)
+        throw new ImgmatchError({
+          code: "ENGINE_UNREACHABLE",
+          message: `${program} --version gives no answer within ${versionMs / 1000} s`,
+          fix: "run it by hand: it waits for something",
+        });
       if (status === 0) return { program, version: /version (\S+)/.exec(stdout)?.[1] ?? "?", env };
     } catch (error) {
       if (!(error instanceof ImgmatchError && error.code === "ENGINE_NOT_FOUND")) throw error;

@@ -3,10 +3,12 @@
 import { describe, expect, test } from "vitest";
 import { lookInEngine } from "../../../src/inspect/image/from-engine.ts";
 
+const { signal } = new AbortController();
+
 function look(host: string) {
   const told: string[] = [];
   const env = { HOME: "/nowhere", PATH: "", DOCKER_HOST: host };
-  return { told, look: lookInEngine(env, undefined, (line) => told.push(line)) };
+  return { told, look: lookInEngine({ env, signal }, undefined, (line) => told.push(line)) };
 }
 
 describe("an engine that could not be asked", () => {
@@ -33,7 +35,7 @@ describe("an engine that could not be asked", () => {
   });
 
   test("is Podman where it was named and is not here", async () => {
-    const asked = lookInEngine({ PATH: "" }, "podman", () => {});
+    const asked = lookInEngine({ env: { PATH: "" }, signal }, "podman", () => {});
     await expect(asked.find("app:1", true)).rejects.toThrow(/neither podman nor buildah is installed/);
   });
 });

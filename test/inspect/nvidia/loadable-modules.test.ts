@@ -41,7 +41,7 @@ async function modulesOf(subject: string) {
   const options = { platform: "linux/amd64", cache: noCache, inspector: collection.inspector };
   await openSubject(subject, "/", {
     ...options,
-    look: lookInEngine({}, undefined, () => {}),
+    look: lookInEngine({ env: {}, signal: new AbortController().signal }, undefined, () => {}),
     registry: registry as never,
     from: "registry",
   });

@@ -60,7 +60,7 @@ it(
     const late = `cp /proc/cpuinfo "$PWD/late"
 mkfifo "$PWD/slow"
 mount --bind "$PWD/slow" /proc/cpuinfo
-(sleep 1; cat "$PWD/late" > "$PWD/slow") &`;
+(sleep 1; while [ -p "$PWD/slow" ]; do cat "$PWD/late" > "$PWD/slow"; done) &`;
     const { port, log } = await startIn(late);
     // The image fits the host, and its registry is not there.
     expect((await ask(port, tagged)).status).toBe(503);
