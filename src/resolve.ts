@@ -9,7 +9,7 @@ export { parseHostFacts } from "./facts/parse-facts.ts";
 export { readLock } from "./lock/store/lock-file.ts";
 export { parseLock } from "./lock/parse-lock.ts";
 export { checkFit } from "./resolve/check-fit.ts";
-export { explainResolution } from "./resolve/explain.ts";
+export { explainResolution } from "./node/explain.ts";
 export { resolveImage } from "./resolve/resolve-image.ts";
 
 // The types that these are made of

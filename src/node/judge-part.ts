@@ -10,7 +10,7 @@ import { findWorksWithoutGpu } from "../inspect/packages/without-gpu.ts";
 import { judgeSystem } from "../inspect/system-needs.ts";
 import { vendorsOf } from "../lock/requirement.ts";
 import { unusedWords } from "../resolve/answer-lines.ts";
-import { fixOfBuild } from "../resolve/build-cures.ts";
+import { fixOfBuild } from "./build-cures.ts";
 import {
   checkImage,
   type DescribedImage,

@@ -75,7 +75,7 @@ async function resolveOne(options: ResolveOptions, world: NodeWorld): Promise<Re
   const resolution = answerOf(lock, ranking, question.options);
   note(world, unaskedLines(resolution));
   if (options.explain) {
-    const { explainRanking } = await import("../resolve/explain.ts");
+    const { explainRanking } = await import("./explain.ts");
     note(world, explainRanking(lock, host, ranking, question.options));
   }
   const answer = signed === null ? resolution : { ...resolution, signed };

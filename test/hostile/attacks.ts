@@ -9,7 +9,7 @@ import { parseHostFacts } from "../../src/facts/parse-facts.ts";
 import { probeHost } from "../../src/host/probe-host.ts";
 import { readHost } from "../support/read-hosts.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
-import { explainResolution } from "../../src/resolve/explain.ts";
+import { explainResolution } from "../../src/node/explain.ts";
 import { fixtureHostIo } from "../support/fixture-host-io.ts";
 import { mutateJson, mutateText, pick, type Random } from "./mutate.ts";
 import type { ReadingName } from "./names.ts";

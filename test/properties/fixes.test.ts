@@ -9,7 +9,7 @@ import { parseComputeCapability } from "../../src/hardware/compute-capability.ts
 import type { GpuFacts, HostFacts } from "../../src/facts/facts.ts";
 import type { Lock, LockedImage } from "../../src/lock/lock.ts";
 import { existingCells } from "../../src/resolve/find-cell.ts";
-import { explainResolution } from "../../src/resolve/explain.ts";
+import { explainResolution } from "../../src/node/explain.ts";
 import { plainPins } from "../../src/resolve/pins.ts";
 import { type CudaRequirement, needsGpus } from "../../src/lock/requirement.ts";
 import { viewHost } from "../../src/resolve/host-view.ts";

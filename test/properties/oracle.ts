@@ -109,8 +109,8 @@ const oldestDriverOfMajor: Readonly<Record<string, string>> = {
 /** CUDA Toolkit, Driver and Architecture Matrix: the last branch that drives a card. */
 const lastBranch: Readonly<Record<string, number>> = { "3.7": 470, "7.0": 580 };
 
-/** The first branch that knows a card: Blackwell came with R570, the devices of CUDA 12.9 with R575. */
-const firstBranch: Readonly<Record<string, number>> = { "10.0": 570, "10.3": 575, "12.0": 570, "12.1": 575 };
+/** The first branch that knows a card: Blackwell came with R570, B300 and GB10 with R580. */
+const firstBranch: Readonly<Record<string, number>> = { "10.0": 570, "10.3": 580, "12.0": 570, "12.1": 580 };
 
 /** Release notes: CUDA 12.0 dropped Kepler, 13.0 dropped everything before Turing. Libraries of a later toolkit have nothing for the card. */
 const lastMajor: Readonly<Record<string, number>> = { "3.7": 11, "7.0": 12 };

@@ -5,7 +5,7 @@ import { findMarch } from "../../src/hardware/cpu-marches.ts";
 import type { HostFacts } from "../../src/facts/facts.ts";
 import type { LockedImage } from "../../src/lock/lock.ts";
 import type { CudaRequirement } from "../../src/lock/requirement.ts";
-import { explainResolution } from "../../src/resolve/explain.ts";
+import { explainResolution } from "../../src/node/explain.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import { whyNotImage } from "../../src/resolve/why-not-image.ts";
 import { a100, avx512, cpuHost, gpuHost, h100, levelV3, v100 } from "./support/hosts.ts";

@@ -5,7 +5,7 @@ import { problemLines, unaskedLines } from "../../src/resolve/answer-lines.ts";
 import { checkFit } from "../../src/resolve/check-fit.ts";
 import type { FitOptions } from "../../src/resolve/resolve-options.ts";
 import { checkImage } from "../../src/resolve/check-image.ts";
-import { explainResolution } from "../../src/resolve/explain.ts";
+import { explainResolution } from "../../src/node/explain.ts";
 import { plainPins } from "../../src/resolve/pins.ts";
 import { type ResolveImageOptions, resolveImage } from "../../src/resolve/resolve-image.ts";
 import { whyNotImage } from "../../src/resolve/why-not-image.ts";

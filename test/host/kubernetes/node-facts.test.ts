@@ -7,7 +7,7 @@ import { describeHostFacts, formatHostFacts } from "../../../src/facts/format-fa
 import { parseHostFacts } from "../../../src/facts/parse-facts.ts";
 import { probe } from "../../../src/index.ts";
 import { readHost } from "../../support/read-hosts.ts";
-import { explainResolution } from "../../../src/resolve/explain.ts";
+import { explainResolution } from "../../../src/node/explain.ts";
 import { checkFit } from "../../../src/resolve/check-fit.ts";
 import { levelV3 } from "../../resolve/support/hosts.ts";
 import { cuda, gpuImage, image, lockOf } from "../../resolve/support/locks.ts";

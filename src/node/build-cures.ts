@@ -2,9 +2,9 @@
 
 import type { HostFacts } from "../facts/facts.ts";
 import { type GpuVendor, gpuVendors } from "../hardware/gpu-vendors.ts";
-import { byHand, fixOf } from "./misfit.ts";
-import { stateMarch } from "./rules/cpu-instructions.ts";
-import type { Misfit } from "./verdict.ts";
+import { byHand, fixOf } from "../resolve/misfit.ts";
+import { stateMarch } from "../resolve/rules/cpu-instructions.ts";
+import type { Misfit } from "../resolve/verdict.ts";
 
 /** The builds of a package for a vendor's GPUs, as their projects call them. */
 const builds: Readonly<Record<GpuVendor, string>> = { nvidia: "its CUDA build", amd: "its ROCm build" };

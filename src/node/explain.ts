@@ -8,19 +8,19 @@ import type { Lock, LockedImage } from "../lock/lock.ts";
 import { groupBy } from "../io/collections.ts";
 import { printable } from "../printable.ts";
 import { chosenNames } from "../lock/alternatives.ts";
-import { describeCode } from "./describe-code.ts";
-import { describeBy, describeMeasured } from "./describe-measured.ts";
-import { suggestCell } from "./suggest-cell.ts";
-import { answerOfHost, type BySideOfHost, type HostView, usableGpus } from "./host-view.ts";
-import { findMisfits } from "./check-fit.ts";
-import { listSome } from "./misfit.ts";
-import { type Candidate, orderSteps } from "./order-steps.ts";
-import { decisiveStep, explainOrder } from "./rank.ts";
-import { immutableReferenceOf, type Ranking, rankImages } from "./resolve-image.ts";
-import { fitOptions, type ResolveImageOptions } from "./resolve-options.ts";
-import { packageOf } from "./rules/nvidia/compat-package.ts";
-import { vendorsIn } from "./unasked.ts";
-import type { Fit, Misfit, ReasonCode } from "./verdict.ts";
+import { describeCode } from "../resolve/describe-code.ts";
+import { describeBy, describeMeasured } from "../resolve/describe-measured.ts";
+import { suggestCell } from "../resolve/suggest-cell.ts";
+import { answerOfHost, type BySideOfHost, type HostView, usableGpus } from "../resolve/host-view.ts";
+import { findMisfits } from "../resolve/check-fit.ts";
+import { listSome } from "../resolve/misfit.ts";
+import { type Candidate, orderSteps } from "../resolve/order-steps.ts";
+import { decisiveStep, explainOrder } from "../resolve/rank.ts";
+import { immutableReferenceOf, type Ranking, rankImages } from "../resolve/resolve-image.ts";
+import { fitOptions, type ResolveImageOptions } from "../resolve/resolve-options.ts";
+import { packageOf } from "../resolve/rules/nvidia/compat-package.ts";
+import { vendorsIn } from "../resolve/unasked.ts";
+import type { Fit, Misfit, ReasonCode } from "../resolve/verdict.ts";
 
 /**
  * Lines for `resolve --explain`, without colour. Images that fail for the same reasons share an entry, so that a lock of

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { HostFacts } from "../../src/facts/facts.ts";
 import type { Lock, LockedImage } from "../../src/lock/lock.ts";
-import { explainResolution } from "../../src/resolve/explain.ts";
+import { explainResolution } from "../../src/node/explain.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
 import type { ResolveImageOptions } from "../../src/resolve/resolve-options.ts";
 import { whyNotImage } from "../../src/resolve/why-not-image.ts";
-import { a100, avx512, cpuHost, gpu, gpuHost, h100, levelV3, v100 } from "./support/hosts.ts";
-import { cuda, gpuImage, image, lockOf } from "./support/locks.ts";
+import { a100, avx512, cpuHost, gpu, gpuHost, h100, levelV3, v100 } from "../resolve/support/hosts.ts";
+import { cuda, gpuImage, image, lockOf } from "../resolve/support/locks.ts";
 
 const cuda13 = (code: readonly string[]) =>
   gpuImage(cuda("13.0.2", code, { driver: { mode: "host", minimum: "580.65.06" } }));
