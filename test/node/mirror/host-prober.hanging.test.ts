@@ -57,10 +57,11 @@ it(
   "A mirror on a host that takes a second to read knows it at the first request",
   needs(whyNoNamespace),
   async () => {
+    // Between two writers a reader finds the end.
     const late = `cp /proc/cpuinfo "$PWD/late"
 mkfifo "$PWD/slow"
 mount --bind "$PWD/slow" /proc/cpuinfo
-(sleep 1; while [ -p "$PWD/slow" ]; do cat "$PWD/late" > "$PWD/slow"; done) &`;
+timeout 20 sh -c 'sleep 1; while :; do cat late > slow; sleep 0.1; done' > /dev/null 2>&1 &`;
     const { port, log } = await startIn(late);
     // The image fits the host, and its registry is not there.
     expect((await ask(port, tagged)).status).toBe(503);
