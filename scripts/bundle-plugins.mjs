@@ -212,6 +212,7 @@ export const asFunction = {
       if (chunk.type !== "chunk" || !chunk.isEntry) continue;
       const body = chunk.code
         .replace(/^#!.*\n/, "")
+        .replace(/\n\/\/# sourceMappingURL=.*\s*$/, "")
         .replace(/\bimport\(([`"']node:[\w/]+[`"'])\)/g, "Promise.resolve(require($1))")
         // NVML is what a node with a GPU waits for. A machine may lack the package.
         .replace(/\bimport\([`"']koffi[`"']\)/g, 'Promise.resolve().then(() => require("koffi"))');

@@ -166,9 +166,9 @@ describe("the start of resolve", () => {
     expect(keptFiles()).toEqual([basename(kept)]);
   });
 
-  it("has 310 KB to read, in one byte a letter", () => {
+  it("has 315 KB to read, in one byte a letter", () => {
     const bytes = readFileSync(program);
-    expect(bytes.length).toBeLessThan(310_000);
+    expect(bytes.length).toBeLessThan(315_000);
     expect(bytes.every((byte) => byte < 128)).toBe(true);
   });
 });
