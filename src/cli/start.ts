@@ -25,7 +25,7 @@ declare const IMGMATCH_PROGRAM: string;
 const path = join(__dirname, IMGMATCH_PROGRAM);
 // Node's variable for its own compile cache.
 const isCaching = process.env.NODE_DISABLE_COMPILE_CACHE === undefined;
-// Each kind of GPU is read by code of its own: a machine that gets one, or shares this folder with others, keeps code for it.
+// Each kind of GPU is read by code of its own. Machines with different GPUs may share this folder, and a machine may get another GPU.
 const devices = ["nvidiactl", "dxg", "kfd"]
   .filter((name) => existsSync(`/dev/${name}`))
   .map((name) => `-${name}`);

@@ -73,7 +73,10 @@ const fitting =
   (text: string) =>
     test(text) ? text : null;
 
-/** The texts of facts by the name of the member. A name has the same form in all objects, unless its object stands before it. Members with a closed set of values have none. */
+/**
+ * The texts of facts by the name of the member. A name has the same form in all objects, unless an entry names the object too. Members with a
+ * closed set of values have none.
+ */
 const readMember: Readonly<Record<string, (text: string) => string | null>> = {
   ...Object.fromEntries(Object.entries(factGrammar).map(([name, form]) => [name, fitting(form)])),
   features: fitting(factGrammar.feature),

@@ -43,6 +43,12 @@ export interface CudaCode extends GpuTarget {
   readonly isa: string | null;
 }
 
+/** The target of an entry of an image's code, and the ISA where it stands: `compute_50@6.5`. */
+export function partsOfCode(entry: string): { readonly target: string; readonly isa: string | null } {
+  const [target = entry, isa = null] = entry.split("@");
+  return { target, isa };
+}
+
 /** Reads an entry of an image's code: `sm_90a`, `compute_90`, and `compute_50@6.5` for PTX ISA 6.5; null for anything else. */
 export function parseCudaCode(text: string): CudaCode | null {
   const [, name = "", isa = null] = /^([^@]+)(?:@(\d{1,2}\.\d))?$/.exec(text) ?? [];

@@ -43,11 +43,7 @@ export async function readNamedHosts(
   }: Pick<ManyHosts, "hosts" | "gpu" | "driver"> & Pick<MoreHosts, "catalog">,
   world: HostWorld,
 ): Promise<readonly NamedHost[]> {
-  const named = await readHostFiles(hosts, world, {
-    catalog,
-    gpu,
-    driver,
-  });
+  const named = await readHostFiles(hosts, world, { catalog, gpu, driver });
   // All machine types lack the same facts, and the answers tell which.
   if (catalog.length === 0) for (const { name, facts } of named) noteOf(name, problemLines(facts), world);
   return named;

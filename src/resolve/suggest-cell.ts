@@ -13,8 +13,8 @@ import { checkNvidiaPresence } from "./rules/nvidia/nvidia-presence.ts";
 
 /**
  * `add a cell cuda=12.8 compute=9.0 march=x86-64-v4`, or, for a lock of images that others built, what to adopt. null if the facts are not
- * enough, or no image could fit this host as it is. For a card of a vendor that the fleet does not serve, that vendor's cell. The toolkit is the newest that compiles for every visible GPU and that the driver serves
- * natively.
+ * enough, or no image could fit this host as it is. For a card of a vendor that the fleet does not serve, that vendor's cell. The toolkit is
+ * the newest that compiles for every visible GPU and that the driver serves natively.
  */
 export function suggestCell(host: HostView, lock: Pick<Lock, "images">): string | null {
   const march = host.cpu.level;

@@ -87,11 +87,11 @@ function tryCell(
   const before = trial(image, on.host);
   const there = cells.filter(([, other]) => {
     const found = trial(other, host);
-    if (axes.compute !== undefined && !isSameMarch && ![...found].every((each) => before.has(each)))
-      return false;
-    return (
-      !found.has(code) && (isSameMarch || axes.compute !== undefined || !found.has("CPU_FEATURES_MISSING"))
-    );
+    if (found.has(code)) return false;
+    if (isSameMarch) return true;
+    return axes.compute === undefined
+      ? !found.has("CPU_FEATURES_MISSING")
+      : [...found].every((each) => before.has(each));
   });
   const [cell, found] = there.find(([, other]) => canBeHad(other, on.local)) ?? there[0] ?? [];
   if (cell === undefined || found === undefined) return cure;

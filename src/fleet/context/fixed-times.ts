@@ -79,7 +79,7 @@ function placeOf(word: string, { variables, folder }: StageFiles): string {
 function compares({ keyword, text }: Instruction, own: StageFiles): boolean {
   if (keyword !== "RUN" || /\btouch\s/.test(text)) return false;
   const { flags, rest } = builderFlags(text);
-  const mounts = flags.flatMap((flag) => (flag.startsWith("--mount=") ? [fieldsOf(flag)] : []));
+  const mounts = flags.flatMap((flag) => (flag.startsWith("--mount=") ? [mountFields(flag)] : []));
   const targets = (type: string) =>
     mounts.flatMap(({ type: own = "bind", from, target }) =>
       own === type && (type === "cache" || from === undefined) && target !== undefined ? [target] : [],
@@ -103,7 +103,7 @@ function isIn(path: string, folder: string): boolean {
   return folder !== "/" && (path === folder || path.startsWith(`${folder}/`));
 }
 
-function fieldsOf(flag: string): Readonly<Record<string, string>> {
+function mountFields(flag: string): Readonly<Record<string, string>> {
   const pairs = flag
     .slice("--mount=".length)
     .split(",")

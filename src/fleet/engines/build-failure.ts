@@ -45,7 +45,7 @@ export function buildFailure(
 }
 
 /**
- * A front end without here-documents takes their lines for instructions (moby/buildkit, dockerfile 1.4; containers/buildah 1.33). It counts the
+ * A front end without here-documents takes their lines for instructions (moby/buildkit, dockerfile 1.4; containers/podman#25421: Podman 4.9 with Buildah 1.33 does not read them). It counts the
  * lines of the rendered Dockerfile: the instruction is named, which the user has written.
  */
 function unreadDocument({ message }: BuildFailure, dockerfile: string) {
@@ -53,7 +53,7 @@ function unreadDocument({ message }: BuildFailure, dockerfile: string) {
   const found = parseDockerfile(dockerfile).instructions.find(({ documents }) => documents !== "");
   if (found === undefined) return null;
   const code: ProblemCode = "BUILD_FAILED";
-  const fix = `this engine reads no here-documents, as in: ${found.text.trim()}; begin the Dockerfile with # syntax=docker/dockerfile:1 for Docker, build with Docker 23, Podman 5 or Buildah 1.33 and newer, or write the lines into a file and COPY it`;
+  const fix = `this engine reads no here-documents, as in: ${found.text.trim()}; begin the Dockerfile with # syntax=docker/dockerfile:1 for Docker, build with Docker 23, Podman 5 or Buildah 1.35 and newer, or write the lines into a file and COPY it`;
   return { code, fix };
 }
 

@@ -5,7 +5,7 @@ import { readBaseToolkit } from "../dockerfile/base-toolkit.ts";
 import { amdAxis } from "../matrix/amd-axis.ts";
 import { addBefore, type Draft } from "./draft.ts";
 import { targetsIn } from "./gpu-targets.ts";
-import { listed, templates, type Variable } from "./nvidia-dockerfile.ts";
+import { listed, templates, type Variable } from "./gpu-variables.ts";
 import type { Reading, Tool } from "./reading.ts";
 import type { ProposedGpus } from "./write-matrix.ts";
 

@@ -4,9 +4,10 @@ import type { HostFacts } from "../../facts/facts.ts";
 import { readBaseToolkit } from "../dockerfile/base-toolkit.ts";
 import { nvidiaAxis } from "../matrix/nvidia-axis.ts";
 import { addBefore, type Draft, replaceIn } from "./draft.ts";
+import { type Found, listed, templates, type Variable } from "./gpu-variables.ts";
 import { targetsIn } from "./gpu-targets.ts";
 import { computesAmong, proposeComputes } from "./nvidia-computes.ts";
-import { assignmentsOf, type StagedInstruction, type Reading, type Tool } from "./reading.ts";
+import type { Reading, Tool } from "./reading.ts";
 import type { ArgumentTemplates } from "./vary-march.ts";
 import type { ProposedGpus } from "./write-matrix.ts";
 
@@ -56,21 +57,6 @@ interface GpuVariation {
   readonly named: readonly string[];
 }
 
-/** The variable that each tool reads, and the template for it. */
-const variables = {
-  TORCH_CUDA_ARCH_LIST: "{{gpu.torch}}",
-  CMAKE_CUDA_ARCHITECTURES: "{{gpu.cmake}}",
-  CUDAARCHS: "{{gpu.cmake}}",
-  GENCODE: "{{gpu.gencode}}",
-  NVCC_APPEND_FLAGS: "{{gpu.gencode}}",
-  PYTORCH_ROCM_ARCH: "{{gpu.torch}}",
-  CMAKE_HIP_ARCHITECTURES: "{{gpu.cmake}}",
-  AMDGPU_TARGETS: '{{join gpu.targets ";"}}',
-  GPU_TARGETS: '{{join gpu.targets ";"}}',
-  HIPCC_COMPILE_FLAGS_APPEND: "{{gpu.offload}}",
-} as const;
-export type Variable = keyof typeof variables;
-
 /** Source: CMake, "CUDAARCHS"; PyTorch, cpp_extension; nvcc, "NVCC Environment Variables". */
 const readBy: Readonly<Record<Tool, Variable>> = {
   cmake: "CUDAARCHS",
@@ -99,47 +85,6 @@ function varyGpu(reading: Reading, draft: Draft): GpuVariation {
   return { args: templates([variable]), named };
 }
 
-interface Found {
-  readonly variable: Variable;
-  readonly text: string;
-}
-
-/** Finds a variable in an `ARG`, in an `ENV`, or as `NAME=value` in a step. */
-export function listed({ placed }: Reading, draft: Draft, variable: Variable): readonly Found[] {
-  return placed.flatMap((each): Found[] => {
-    const { keyword } = each.instruction;
-    if (keyword === "ARG" || keyword === "ENV") {
-      const assigned = assignmentsOf(each.instruction);
-      const own = assigned.find(({ name }) => name === variable);
-      if (own === undefined) return [];
-      if (keyword === "ENV") {
-        if (assigned.length > 1) replaceValue(draft, each, variable);
-        if (assigned.length > 1) addBefore(draft, each, `ARG ${variable}`);
-        else replaceIn(draft, each, /^(\s*)ENV(\s)/gi, (match) => match.replace(/ENV/i, "ARG"));
-        if (assigned.length === 1)
-          replaceIn(draft, each, new RegExp(`${variable} (?=\\S)`, "g"), () => `${variable}=`);
-      }
-      return [{ variable, text: own.value ?? "" }];
-    }
-    if (keyword !== "RUN") return [];
-    const texts = replaceValue(draft, each, variable);
-    if (texts.length > 0) addBefore(draft, each, `ARG ${variable}`);
-    return texts.map((text) => ({ variable, text }));
-  });
-}
-
-/** Answers the replaced values. A value with a variable in it stays. */
-function replaceValue(draft: Draft, placed: StagedInstruction, variable: Variable): readonly string[] {
-  const pattern = new RegExp(
-    `(?<=(?<![A-Za-z0-9_])(?:-D)?${variable}(?::STRING)?=)("[^"$]+"|'[^'$]+'|[^\\s"'$]+)`,
-    "g",
-  );
-  return replaceIn(draft, placed, pattern, (match, name) => {
-    const quote = /^["']/.test(match);
-    return quote ? `"\${${variable}}"` : name(variable);
-  });
-}
-
 /** Replaces `-gencode …` and `-arch=sm_80` of a step. */
 function optioned({ placed }: Reading, draft: Draft): readonly Found[] {
   return placed.flatMap((each): Found[] => {
@@ -153,8 +98,4 @@ function optioned({ placed }: Reading, draft: Draft): readonly Found[] {
     if (texts.length > 0) addBefore(draft, each, "ARG GENCODE");
     return texts.map((text) => ({ variable: "GENCODE", text }));
   });
-}
-
-export function templates(names: readonly Variable[]): ArgumentTemplates {
-  return Object.fromEntries(names.map((name) => [name, variables[name]]));
 }

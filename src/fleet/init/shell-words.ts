@@ -3,6 +3,7 @@
  * are read; a word with another expansion is not understood. Pure.
  */
 
+import { type Block, type BlockState, followBlocks, startsCommand } from "./shell-blocks.ts";
 import { type Contexts, partsOf, textWith } from "./workflow-expressions.ts";
 
 export interface ShellWord {
@@ -25,9 +26,6 @@ export interface ShellCommand {
   /** The lines of its here-documents. */
   document: string;
 }
-
-/** A compound command (POSIX, Shell Command Language, 2.9.4 and 2.9.5). */
-export type Block = "group" | "if" | "case" | "loop" | "function";
 
 /** Stands for an unknown expression while the script is split. */
 const hole = "\uE000";
@@ -63,13 +61,12 @@ interface OpenWord {
 }
 
 /** Where the reading of a script stands. */
-interface Reader {
+interface Reader extends BlockState {
   readonly source: string;
   /** The expressions of the holes. */
   readonly unknown: readonly string[];
   readonly env: Contexts["env"];
   at: number;
-  depth: number;
   /** The number of holes before `at`. */
   holes: number;
   /** The start of the command. */
@@ -80,10 +77,6 @@ interface Reader {
   redirection: string | null;
   /** The last lines of the here-documents that begin on the next line. */
   readonly ends: string[];
-  /** The open blocks, each with the word that ends it and the subshells around it. */
-  readonly blocks: { readonly kind: Block; readonly end: string; readonly depth: number }[];
-  /** True between the name of a function and its body. */
-  isFunction: boolean;
   readonly commands: ShellCommand[];
 }
 
@@ -295,36 +288,6 @@ function endCommand(reader: Reader): void {
   reader.start = reader.at;
 }
 
-const openings: Readonly<Record<string, readonly [kind: Block, end: string]>> = {
-  ...{ if: ["if", "fi"], case: ["case", "esac"], "{": ["group", "}"] },
-  ...{ for: ["loop", "done"], select: ["loop", "done"], while: ["loop", "done"], until: ["loop", "done"] },
-};
-
-/** Reserved words after which another command begins. */
-const beforeCommand = /^(if|then|elif|else|while|until|do|\{|!)$/;
-
-/** Opens and ends the blocks that the reserved words at the start of a command name. */
-function followBlocks(reader: Reader): void {
-  const { blocks, words } = reader;
-  for (let at = 0; at < words.length; at++) {
-    const word = words[at]?.written ?? "";
-    const [kind, end] = openings[word] ?? [];
-    if (word === blocks.at(-1)?.end) reader.depth = blocks.pop()?.depth ?? 0;
-    else if (word === "function") {
-      reader.isFunction = true;
-      at += 1;
-    } else if (reader.isFunction) {
-      // The end of another body than a group is not known.
-      blocks.push({ kind: "function", end: word === "{" ? "}" : "", depth: reader.depth });
-      reader.isFunction = false;
-      at -= word === "{" ? 0 : 1;
-    } else if (kind !== undefined && end !== undefined) {
-      blocks.push({ kind, end, depth: reader.depth });
-      if (!beforeCommand.test(word)) return;
-    } else if (!beforeCommand.test(word)) return;
-  }
-}
-
 /** `name()`, with `function` before it or without. */
 function declaresFunction(reader: Reader): boolean {
   const brackets = /\([ \t]*\)/y;
@@ -334,10 +297,7 @@ function declaresFunction(reader: Reader): boolean {
   endWord(reader);
   const name = reader.words.pop();
   const isName = name !== undefined && /^[^\s$='"]+$/.test(name.written);
-  if (
-    !isName ||
-    !reader.words.every((word) => beforeCommand.test(word.written) || word.written === "function")
-  ) {
+  if (!isName || !reader.words.every(startsCommand)) {
     if (name !== undefined) reader.words.push(name);
     return false;
   }

@@ -293,19 +293,3 @@ function handleProblem(bus: string | null, reason: string): HostProblem {
     ? problem.gpuLost(bus ?? unnamed)
     : problem.gpuUnreadable(bus ?? unnamed, reason);
 }
-
-/** The compute processes of each GPU by uuid. A GPU without any is not listed; the count is null where the program does not tell. */
-export type SmiProcesses = ReadonlyMap<string, { readonly count: number | null }>;
-
-/** Reads `--query-compute-apps=gpu_uuid,pid --format=csv,noheader`; null for a line that is not understood. */
-export function parseSmiProcesses(text: string): SmiProcesses | null {
-  const found = new Map<string, { readonly count: number | null }>();
-  for (const line of text.split("\n").map((each) => each.trim())) {
-    if (line === "" || /^no running (compute )?processes found/i.test(line)) continue;
-    const [, uuid, pid = ""] = /^(GPU-[0-9a-f-]+), ?(.+)$/i.exec(line) ?? [];
-    if (uuid === undefined) return null;
-    const before = found.get(uuid)?.count ?? (found.has(uuid) ? null : 0);
-    found.set(uuid, { count: before === null || !/^\d+$/.test(pid) ? null : before + 1 });
-  }
-  return found;
-}

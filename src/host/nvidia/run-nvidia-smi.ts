@@ -14,14 +14,13 @@ import {
   parseSmiCsv,
   parseSmiHeader,
   parseSmiList,
-  parseSmiProcesses,
   queryFields,
   type SmiGpu,
   type SmiHeader,
-  type SmiProcesses,
   toldStates,
   unknownField,
 } from "./nvidia-smi.ts";
+import { countOf, parseSmiProcesses, type SmiProcesses } from "./smi-processes.ts";
 import { mayNeedLicence, parseSmiLicences } from "./smi-licences.ts";
 import { wslLibraries } from "../container-runtime.ts";
 import { mayLackLibcuda, type Surroundings } from "./surroundings.ts";
@@ -135,7 +134,7 @@ function gpusOf(
     const licensed = licences.get(bus ?? "");
     // The list names instances of a GPU in MIG mode in another way.
     const isListed = processes !== null && uuid !== null && gpu.mig !== true;
-    const counted = isListed ? (processes.get(uuid) ?? { count: 0 }).count : null;
+    const counted = isListed ? countOf(processes, uuid) : null;
     const use = { ...unknownUse, processes: counted, memoryMiB: usedMiB };
     return {
       ...unknownGpu(index),

@@ -1,5 +1,6 @@
 /** Finds GPU targets that are declared and not in the image. */
 
+import { partsOfCode } from "../../hardware/ptx-versions.ts";
 import type { Problem } from "../../errors.ts";
 import type { Measured } from "../../lock/requirement.ts";
 import type { GpuVendor } from "../../hardware/gpu-vendors.ts";
@@ -135,7 +136,7 @@ function uncompiledTargets(of: CodeOf, inspection: ImageInspection, origin: Imag
 }
 
 function missingIn({ code, isFound }: CodeOf, found: readonly string[]): readonly string[] {
-  return code.filter((entry) => !isFound(entry.split("@")[0] ?? entry, found));
+  return code.filter((entry) => !isFound(partsOfCode(entry).target, found));
 }
 
 /** The code that was found, with the declared code if some may be hidden. */

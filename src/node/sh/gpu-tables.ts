@@ -27,10 +27,7 @@ export interface ScriptNeeds extends CudaRequirement {
   readonly targets: number;
 }
 
-/**
- * The parts of an image's needs that a script judges one after the other, since a grid tells of one version of PTX: each has the machine code,
- * and the PTX that a driver of `ptx` understands.
- */
+/** Divides an image's needs, as a grid tells of one version of PTX: each part has the machine code, and the PTX that a driver of `ptx` understands. */
 export function scriptNeeds({ toolkit, code, driver, require }: CudaRequirement): readonly ScriptNeeds[] {
   const needOf = (text: string) => {
     const read = parseCudaCode(text);

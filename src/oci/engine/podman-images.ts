@@ -44,8 +44,8 @@ export async function findPodman(env: Environment, signal?: AbortSignal): Promis
   for (const program of ["podman", "buildah"]) {
     try {
       const options = { env, timeoutMs: versionMs, ...(signal && { signal }) };
-      const { status, stdout } = await runProgram(program, ["--version"], options);
-      if (status === null)
+      const { status, stdout, timedOut } = await runProgram(program, ["--version"], options);
+      if (timedOut)
         throw new ImgmatchError({
           code: "ENGINE_UNREACHABLE",
           message: `${program} --version gives no answer within ${versionMs / 1000} s`,

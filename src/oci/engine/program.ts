@@ -11,7 +11,7 @@ export async function runProgram(
   program: string,
   args: readonly string[],
   { onLine = () => {}, ...options }: ProgramOptions,
-): Promise<Pick<EndedProgram, "status" | "stdout"> & { readonly lastLines: readonly string[] }> {
+): Promise<Pick<EndedProgram, "status" | "stdout" | "timedOut"> & { readonly lastLines: readonly string[] }> {
   const lastLines: string[] = [];
   const keep = (line: string) => {
     lastLines.push(line);
@@ -19,8 +19,8 @@ export async function runProgram(
     onLine(line);
   };
   try {
-    const { status, stdout } = await run(program, args, { ...options, onLine: keep });
-    return { status, stdout, lastLines };
+    const { status, stdout, timedOut } = await run(program, args, { ...options, onLine: keep });
+    return { status, stdout, timedOut, lastLines };
   } catch (error) {
     if (!isErrno(error, "ENOENT")) throw error;
     throw new ImgmatchError(

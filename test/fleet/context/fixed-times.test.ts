@@ -18,7 +18,7 @@ describe("a step that compares times", () => {
     ["has its objects in a cache below the sources", `WORKDIR /src\nCOPY . .\n${cache("/src/build")} make`],
     ["names the cache by a relative path", `WORKDIR /src\nCOPY . .\n${cache("target")} cargo build`],
     ["works in the base's folder", `COPY . .\n${cache("target")} cargo build`],
-    ["has its sources in the cache", `COPY src/ /work/src/\n${cache("/work")} ./compile.sh`],
+    ["has its sources in the cache", `COPY src/ /build/src/\n${cache("/build")} ./compile.sh`],
     ["builds beside the sources", `COPY . /src\n${cache("/build")} cmake -S /src -B /build`],
     ["mounts the sources", `RUN --mount=target=/src --mount=type=cache,dst=/src/out ninja -C /src/out`],
     ["copies a file", `COPY Makefile main.c /src/\n${cache("/src/obj")} make`],

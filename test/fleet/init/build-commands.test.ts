@@ -212,6 +212,7 @@ describe("a build that is not read", () => {
     "for x in a b; do echo $x; done; docker build .",
     "case $V in v) echo v ;; esac\ndocker build .",
     "f() { echo f; }\ndocker build .",
+    "constructor; toString x; docker build .",
     "if ! docker build . > log 2>&1; then exit 1; fi",
     "docker build . | tee log # a comment",
   ])("%s is read", async (run) => {

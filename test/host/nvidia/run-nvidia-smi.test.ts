@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { HostIo } from "../../../src/host/host-io.ts";
-import { parseSmiProcesses } from "../../../src/host/nvidia/nvidia-smi.ts";
+import { parseSmiProcesses } from "../../../src/host/nvidia/smi-processes.ts";
 import { readNvidiaSmi } from "../../../src/host/nvidia/run-nvidia-smi.ts";
 import { useOf } from "../../../src/node/launch/gpu-units.ts";
 
@@ -52,7 +52,7 @@ describe("a GPU that nvidia-smi tells of", () => {
   });
 
   it("has as many processes as lines", () => {
-    expect(parseSmiProcesses(`${uuid}, 1\n${uuid}, 2\n`)?.get(uuid)).toEqual({ count: 2 });
-    expect(parseSmiProcesses(`${uuid}, [N/A]\n${uuid}, 2\n`)?.get(uuid)).toEqual({ count: null });
+    expect(parseSmiProcesses(`${uuid}, 1\n${uuid}, 2\n`)?.get(uuid)).toEqual(2);
+    expect(parseSmiProcesses(`${uuid}, [N/A]\n${uuid}, 2\n`)?.get(uuid)).toEqual(null);
   });
 });

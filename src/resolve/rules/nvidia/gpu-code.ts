@@ -3,7 +3,7 @@
 import { type ComputeCapability, formatComputeCapability } from "../../../hardware/compute-capability.ts";
 import { cudaOfDriver, findToolkit, toolkitCompiles } from "../../../hardware/cuda-toolkits.ts";
 import { type GpuTarget, targetRunsOn } from "../../../hardware/gpu-target.ts";
-import { type CudaCode, cudaOfPtx, parseCudaCode } from "../../../hardware/ptx-versions.ts";
+import { type CudaCode, cudaOfPtx, parseCudaCode, partsOfCode } from "../../../hardware/ptx-versions.ts";
 import {
   compareVersionTexts,
   compareVersions,
@@ -152,10 +152,13 @@ function tooNew(
 ): Misfit {
   const { toolkit } = image;
   const [best = { text: "PTX", cuda: toolkit }] = runnable
-    .map(({ target }) => {
-      const [name, isa = null] = target.split("@");
+    .map((fit) => {
+      const { target, isa } = partsOfCode(fit.target);
       const cuda = cudaOfPtx(isa, toolkit) ?? toolkit;
-      return { text: `${name} of ${isa === null ? `CUDA ${cuda}` : `PTX ISA ${isa} (CUDA ${cuda})`}`, cuda };
+      return {
+        text: `${target} of ${isa === null ? `CUDA ${cuda}` : `PTX ISA ${isa} (CUDA ${cuda})`}`,
+        cuda,
+      };
     })
     .sort((a, b) => compareVersionTexts(minorOf(a.cuda), minorOf(b.cuda)));
   const offered = service?.cuda?.text ?? "an unknown version";
