@@ -1,7 +1,8 @@
 /** Compares builds with those of the plain engine, which gets the same Dockerfiles. Needs an engine and a registry. */
 
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -30,6 +31,7 @@ export async function builds(): Promise<void> {
   try {
     const place = { folder, env, registry: registry.host };
     await coldBuild(place);
+    await largeContext(place);
     await noOp(place);
     await openedBuilds(place);
   } finally {
@@ -61,6 +63,37 @@ async function coldBuild(place: BuildPlace): Promise<void> {
   line(`cold build of ${cells} cells, ${concurrency} at a time`, seconds(one));
   line("the plain engine, same Dockerfiles", seconds(other));
   line("ratio of the medians", `${(one / other).toFixed(2)}  (${turns} turns each, aim: at most 1.00)`);
+}
+
+/** Builds one cell that copies 500 MB of new files, and does not open it afterwards. imgmatch and the engine begin in turn. */
+async function largeContext(place: BuildPlace): Promise<void> {
+  const turns = 4;
+  const times = { imgmatch: [] as number[], engine: [] as number[] };
+  for (let turn = 0; turn < turns; turn++) {
+    const ways = ["imgmatch", "engine"] as const;
+    for (const way of turn % 2 === 0 ? ways : ways.toReversed()) {
+      const template = "FROM {{base}}\nCOPY large /large\nENV NUMBER={{number}}\n";
+      const root = writeProject(place, `large-${way}-${turn}`, 1, {
+        template,
+        keys: "base: scratch\nmeasure: false",
+        files: {},
+      });
+      for (let folder = 0; folder < 25; folder++) {
+        const at = join(root, "context/large", String(folder));
+        mkdirSync(at, { recursive: true });
+        for (let file = 0; file < 20; file++) writeFileSync(join(at, String(file)), randomBytes(1_000_000));
+      }
+      await measure(["render"], root, place.env);
+      const ms =
+        way === "engine" ? await buildPlainly(place, root) : (await measure(["build"], root, place.env)).ms;
+      times[way].push(ms);
+      rmSync(root, { recursive: true });
+    }
+  }
+  const [one, other] = [median(times.imgmatch), median(times.engine)];
+  line("build with a context of 500 MB", seconds(one));
+  line("the plain engine, same files", seconds(other));
+  line("ratio of the medians", `${(one / other).toFixed(2)}  (${turns} turns each, aim: at most 1.30)`);
 }
 
 function coldTemplate(salt: string): string {

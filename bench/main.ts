@@ -23,6 +23,8 @@ import { noOpOfManyCells } from "./scale.ts";
 import { trustedFleet } from "./trusted.ts";
 import { writeFiles } from "./project.ts";
 
+// Node reads these certificates when it starts, an empty script too: they would hide what a program takes.
+delete process.env.NODE_EXTRA_CA_CERTS;
 const folder = mkdtempSync(join(tmpdir(), "imgmatch-bench-"));
 try {
   process.stdout.write(`Node ${process.version} on ${cpus().length} × ${cpus()[0]?.model.trim()}\n\n`);

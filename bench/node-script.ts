@@ -1,9 +1,10 @@
-/** Compares the script of `imgmatch export sh` with two tools that name a node's CPU: `archspec cpu` and EESSI's archdetect. */
+/** Compares the script of `imgmatch export sh` and the guard of an image with an empty script, and with two tools that name a node's CPU: `archspec cpu` and EESSI's archdetect. */
 
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { delimiter, join } from "node:path";
+import { exportGuard } from "../src/index.ts";
 import { parseLock } from "../src/lock/parse-lock.ts";
 import { fleetScript } from "../src/node/sh/fleet-script.ts";
 import { benchLock } from "./lock.ts";
@@ -25,9 +26,15 @@ export async function nodeScript(folder: string): Promise<void> {
   mkdirSync(folder);
   const script = join(folder, "fleet.sh");
   writeFileSync(script, (await fleetScript(parseLock(benchLock(40), "bench"), { version: "bench" })).text);
+  const guard = join(folder, "guard.sh");
+  const matrix = "docs/examples/vision/matrix.yaml";
+  writeFileSync(guard, (await exportGuard({ cell: "12.8.1_9.0a_sapphirerapids_3.12", matrix })).script);
+  // A host without a GPU asks as much, and the program starts all the same.
+  const warning = { ...process.env, IMGMATCH_GUARD: "warn" };
   const all: readonly Contender[] = [
     { name: "dash, which does nothing", argv: ["dash", "-c", ":"] },
     ...["mawk", "gawk"].map((awk) => withAwk(folder, awk, script)),
+    { name: "guard of a cell with GPU code, dash", argv: ["dash", guard, "true"], env: warning },
     archspec(join(folder, "venv")),
     archdetect(join(folder, "eessi")),
   ];

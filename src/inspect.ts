@@ -11,6 +11,7 @@ export type { Place, Problem } from "./errors.ts";
 export type { AmdCode, AmdTargetCount } from "./inspect/amd/amd-inspection.ts";
 export type { ImageAmd } from "./inspect/amd/amd-libraries.ts";
 export type { Checksums } from "./inspect/checksums.ts";
+export type { CodeBytes, ImageBytes, PackageBytes } from "./inspect/code-bytes.ts";
 export type { CpuChoice } from "./inspect/cpu/cpu-choices.ts";
 export type { CodeArchitecture, CpuCode, FeatureUse } from "./inspect/cpu/cpu-code.ts";
 export type { CpuNeed, FeatureNeed, ImageCpu } from "./inspect/cpu/cpu-need.ts";

@@ -4,33 +4,152 @@ set -euo pipefail
 folder=$1 what=$2
 shift 2
 cd "$folder"
+tools=${TMPDIR:-/tmp}
+
+# Prints the folder of a Go module.
+module() { go mod download -json "$1" | sed -nE 's/^\s*"Dir": "(.*)",$/\1/p'; }
+
+# Runs a compiler. zig comes from PyPI, and gcc 11 from Debian beside its gcc 12.
+compile() {
+  local compiler=$1
+  shift
+  case $compiler in
+    zig)
+      [ -d "$tools/zig-0.14.1" ] || pip3 install -q --no-deps --target "$tools/zig-0.14.1" ziglang==0.14.1
+      "$tools/zig-0.14.1/ziglang/zig" cc "$@"
+      ;;
+    gcc-11 | g++-11)
+      if [ ! -d "$tools/gcc-11" ]; then
+        mkdir -p "$tools/gcc-11.part"
+        (cd "$tools/gcc-11.part" && apt-get -qq download gcc-11 cpp-11 g++-11 libgcc-11-dev libstdc++-11-dev)
+        for each in "$tools"/gcc-11.part/*.deb; do dpkg-deb -x "$each" "$tools/gcc-11.part"; done
+        mv "$tools/gcc-11.part" "$tools/gcc-11"
+      fi
+      "$tools/gcc-11/usr/bin/$compiler" "$@"
+      ;;
+    *) "$compiler" "$@" ;;
+  esac
+}
+
 case $what in
-  # SQLite's amalgamation, as a module of Go carries it, and a query.
+  # SQLite's amalgamation, as a module of Go carries it, and a query. The program may ask the CPU, refuse, or query in a thread.
   sqlite)
-    source=$(go mod download -json github.com/mattn/go-sqlite3@v1.14.32 | sed -nE 's/^\s*"Dir": "(.*)",$/\1/p')
+    source=$(module github.com/mattn/go-sqlite3@v1.14.32)
     cat >main.c <<'C'
 #include "sqlite3-binding.h"
+#include <pthread.h>
 #include <stdio.h>
+#if defined CLONES
+__attribute__((target_clones("avx2", "default")))
+#elif defined ASK
+__attribute__((target("avx2")))
+#endif
+static double sum(const double *a, int n) { double s = 0; while (n--) s += a[n] * 3; return s; }
 static int row(void *x, int n, char **v, char **names) { return puts(v[0]) < 0; }
-int main(void) {
+static void *query(void *argc) {
   sqlite3 *db;
-  return sqlite3_open(":memory:", &db) ||
-         sqlite3_exec(db, "with recursive c(x) as (select 1 union all select x + 1 from c limit 999) select sum(x * 1.5), avg(x), max(round(x / 7.0, 2)) from c", row, 0, 0);
+  return (void *)(long)(sqlite3_open(":memory:", &db) ||
+         sqlite3_exec(db, "with recursive c(x) as (select 1 union all select x + 1 from c limit 999) select sum(x * 1.5), avg(x), max(round(x / 7.0, 2)) from c", row, 0, 0));
+}
+int main(int argc, char **argv) {
+  double a[64] = {argc};
+#if defined CLONES
+  printf("%f\n", sum(a, 64));
+#elif defined ASK
+  printf("%f\n", __builtin_cpu_supports("avx2") ? sum(a, 64) : 0);
+#elif defined REFUSE
+  if (!__builtin_cpu_supports("avx2")) return fputs("needs AVX2\n", stderr), 1;
+#elif defined THREAD
+  pthread_t thread;
+  void *result;
+  return pthread_create(&thread, 0, query, 0) || pthread_join(thread, &result) || result;
+#endif
+  return query(a) != 0;
 }
 C
-    compiler=$1
-    shift
-    if [ "$compiler" = zig ]; then
-      zig=${TMPDIR:-/tmp}/zig-0.14.1
-      [ -d "$zig" ] || pip3 install -q --no-deps --target "$zig" ziglang==0.14.1
-      compiler="$zig/ziglang/zig cc"
-    fi
-    $compiler -O2 -w "$@" -I"$source" main.c "$source/sqlite3-binding.c" -o sqlite -lm -lpthread -ldl
+    compile "$1" -O2 -w "${@:2}" -I"$source" main.c "$source/sqlite3-binding.c" -o sqlite -lm -lpthread -ldl
     rm main.c
     ;;
-  ripgrep)
-    RUSTFLAGS="-C target-cpu=$1" cargo install -q --locked --root . --target-dir "${TMPDIR:-/tmp}/rg-$1" ripgrep --version 15.1.0
-    mv bin/rg . && rm -r bin .crates*
+  # zstd, which asks for BMI2, as a module of Go carries it.
+  zstd)
+    source=$(module github.com/DataDog/zstd@v1.5.7)
+    cat >main.c <<'C'
+#include "zstd.h"
+#include <stdio.h>
+static char a[1 << 20], b[1 << 21];
+int main(void) {
+  for (int i = 0; i < 1 << 20; i++) a[i] = i * i >> 9;
+  size_t n = ZSTD_compress(b, sizeof b, a, sizeof a, 9);
+  printf("%zu %zu\n", n, ZSTD_decompress(a, sizeof a, b, n));
+  return ZSTD_isError(n);
+}
+C
+    compile "$1" -O2 -w "${@:2}" -I"$source" main.c "$source"/*.c "$source"/*.S -o zstd -lpthread
+    rm main.c
     ;;
-  gofmt) cd "$(go env GOROOT)/src/cmd/gofmt" && env CGO_ENABLED=0 "GOARCH=$1" "GO${1^^}=$2" go build -trimpath -ldflags "-s -w" -o "$folder/gofmt" . ;;
+  # C++ that works in threads: containers, text, and floating point behind virtual calls.
+  threads)
+    cat >main.cc <<'C'
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <random>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+struct Shape { virtual double area() const = 0; virtual ~Shape() {} };
+struct Disc : Shape { double r; explicit Disc(double r) : r(r) {} double area() const override { return r * r * 3.14159 + std::floor(r); } };
+struct Box : Shape { double a, b; Box(double a, double b) : a(a), b(b) {} double area() const override { return a * b + std::sqrt(a); } };
+static double work(unsigned seed) {
+  std::mt19937_64 random(seed);
+  std::vector<std::unique_ptr<Shape>> shapes;
+  for (int i = 0; i < 999; i++)
+    if (random() % 2) shapes.emplace_back(new Disc(random() % 9)); else shapes.emplace_back(new Box(random() % 7, i));
+  std::sort(shapes.begin(), shapes.end(), [](auto &a, auto &b) { return a->area() < b->area(); });
+  std::map<std::string, double> sums;
+  for (auto &shape : shapes) { std::ostringstream key; key << std::lround(shape->area()) % 97; sums[key.str()] += shape->area(); }
+  double all = 0;
+  for (auto &[key, sum] : sums) if (std::regex_search(key, std::regex("[1-7]$"))) all += sum;
+  return all;
+}
+int main() {
+  std::vector<double> results(4);
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < 4; i++) threads.emplace_back([&results, i] { results[i] = work(i); });
+  for (auto &thread : threads) thread.join();
+  for (double each : results) std::printf("%.3f\n", each);
+}
+C
+    compile "$1" -std=c++17 -O2 -w "${@:2}" main.cc -o threads -pthread
+    rm main.cc
+    ;;
+  # A march, with options of rustc and a target of cargo behind.
+  ripgrep | hexyl)
+    version=15.1.0
+    [ "$what" = ripgrep ] || version=0.16.0
+    flags="-C target-cpu=$1" target=()
+    for each in "${@:2}"; do case $each in --target=*) target=("$each") ;; *) flags="$flags $each" ;; esac; done
+    RUSTFLAGS=$flags cargo install -q --locked "${target[@]}" --root . --target-dir "$tools/$what-build" "$what" --version "$version"
+    mv bin/* . && rm -r bin .crates* "$tools/$what-build"
+    ;;
+  gofmt) cd "$(go env GOROOT)/src/cmd/gofmt" && env CGO_ENABLED=0 "GOARCH=$1" "GO${1^^}=$2" go build "${@:3}" -trimpath -ldflags "-s -w" -o "$folder/gofmt" . ;;
+  # A checksum that asks for PMULL on AArch64, and uses SHA3 then.
+  crc64nvme)
+    mkdir source
+    cat >source/main.go <<'GO'
+package main
+
+import "github.com/minio/crc64nvme"
+
+func main() { println(crc64nvme.Checksum(make([]byte, 9999))) }
+GO
+    cd source
+    go mod init crc 2>/dev/null && go get -u=patch github.com/minio/crc64nvme@v1.0.1 2>/dev/null
+    env CGO_ENABLED=0 "GOARCH=$1" "GO${1^^}=$2" go build -trimpath -ldflags "-s -w" -o "$folder/crc64nvme" .
+    cd .. && rm -r source
+    ;;
 esac

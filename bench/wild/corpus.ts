@@ -18,6 +18,10 @@ export interface WildPackage {
   readonly run: string;
   /** CI inspects these. */
   readonly small: boolean;
+  /** `check` judges the folder itself, as a user's environment on a host without a GPU. */
+  readonly environment: boolean;
+  /** What the use did on an H200 with a driver of CUDA 13.0; null if nobody has tried. */
+  readonly onH200: "ran" | null;
 }
 
 export interface CpuModel {
@@ -26,7 +30,7 @@ export interface CpuModel {
   readonly features: readonly string[];
 }
 
-/** `died`: the use ends otherwise than on a model where it runs. `none`: no oracle, as the use ends on no model, or in time on none. */
+/** `died`: the use ends otherwise than on a model, or on the H200, where it runs. `none`: no oracle, as the use ends on none, or in time on none. */
 export type Outcome = "ran" | "died" | "none";
 
 export interface Recorded {
@@ -39,7 +43,7 @@ export interface Recorded {
 }
 
 export const packages: readonly WildPackage[] = listed.packages.map((each) => ({
-  ...{ packages: [], build: null, platform: "linux/amd64", small: false },
+  ...{ packages: [], build: null, platform: "linux/amd64", small: false, environment: false, onH200: null },
   ...(each as Pick<WildPackage, "name" | "from" | "run">),
 }));
 

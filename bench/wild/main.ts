@@ -1,10 +1,10 @@
 /**
  * Compares `imgmatch check` with what public packages do on each CPU model. `record` writes the oracle's answers, `compare` prints the
  * verdicts, `fetch` does nothing more. `--held-back` takes the third that is looked at last, `--all` both, `--small` what CI inspects; other
- * words name packages.
+ * words name packages. `--h200=FACTS` also judges, for such a host, the packages that somebody has used on one.
  */
 
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { isHeldBack, packages, readRecord, recordFile } from "./corpus.ts";
 import { fetchPackage } from "./fetch.ts";
 import { askOracle } from "./oracle.ts";
@@ -36,5 +36,7 @@ else if (command === "record") {
   }
 } else {
   const { compare } = await import("./compare.ts");
-  await compare(chosen);
+  const { parseHostFacts } = await import("../../src/facts/parse-facts.ts");
+  const file = words.find((word) => word.startsWith("--h200="))?.split("=")[1];
+  await compare(chosen, file === undefined ? undefined : parseHostFacts(readFileSync(file, "utf8"), file));
 }

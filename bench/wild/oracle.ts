@@ -1,7 +1,7 @@
 /** Uses a package on each CPU model: under qemu's user emulation, or on this machine's own CPU. */
 
 import { execFileSync, spawnSync } from "node:child_process";
-import { chmodSync, readdirSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CpuModel, Outcome, Recorded, WildPackage } from "./corpus.ts";
 import { foreignPython, modelsOf } from "./fetch.ts";
@@ -15,8 +15,12 @@ const python = execFileSync("python3", ["-c", "import sys; print(sys.executable)
 
 export function askOracle(each: WildPackage, root: string): Pick<Recorded, "models" | "words"> {
   makeExecutable(root);
-  const ends = modelsOf(each).map((model) => ({ model, ...use(each, root, model) }));
-  const hasRun = ends.some(({ status }) => status === 0);
+  const ends = modelsOf(each).map((model) =>
+    model.name === "machine" && !hasAll(model)
+      ? { model, status: null, words: "another machine" }
+      : { model, ...use(each, root, model) },
+  );
+  const hasRun = each.onH200 === "ran" || ends.some(({ status }) => status === 0);
   const outcome = (status: number | null): Outcome =>
     status === 0 ? "ran" : hasRun && status !== null ? "died" : "none";
   return {
@@ -25,6 +29,12 @@ export function askOracle(each: WildPackage, root: string): Pick<Recorded, "mode
       ends.flatMap(({ model, status, words }) => (status === 0 ? [] : [[model.name, words]])),
     ),
   };
+}
+
+/** True on a machine that has the features which were recorded of `machine`: no emulator stands for another. */
+function hasAll({ features }: CpuModel): boolean {
+  const flags = /^flags\s*:(.*)$/m.exec(readFileSync("/proc/cpuinfo", "utf8"))?.[1]?.split(" ") ?? [];
+  return features.every((feature) => flags.includes(feature));
 }
 
 /** Wheels and packages of npm are unpacked without modes. */

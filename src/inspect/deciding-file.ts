@@ -19,7 +19,7 @@ const weights: Readonly<Partial<Record<ReasonCode, Weigh>>> = {
   CPU_FEATURES_MISSING: ({ answer, cpu }, _, features) =>
     sum(
       Object.entries(answer?.features ?? {}).map(([name, need]) =>
-        features?.has(name) === false && atLeast(need, "compiledFor")
+        features?.has(name) === false && atLeast(need, "undecided")
           ? 1 + (cpu?.features[name]?.instructions ?? 0)
           : 0,
       ),

@@ -3,6 +3,7 @@
 import type { AmdCode } from "./amd/amd-inspection.ts";
 import { isBundle } from "./amd/bundle.ts";
 import { isCompressedBundle } from "./amd/compressed-bundle.ts";
+import { isArchiveOfCode } from "./amd/kpack.ts";
 import type { Checksums } from "./checksums.ts";
 import type { CpuCode } from "./cpu/cpu-code.ts";
 import type { CpuNeed } from "./cpu/cpu-need.ts";
@@ -48,6 +49,8 @@ export interface InspectedFile extends FileInspection {
   readonly answer: CpuNeed | null;
   /** The distribution's package that brought the file unchanged, by the checksum in the package database; null if none did. */
   readonly package: string | null;
+  /** Of an archive whose code counts as that of programs: the bytes of each target. */
+  readonly archived?: Readonly<Record<string, number>>;
 }
 
 /** Endings of reasons that leave only the needs of a CPU unknown. */
@@ -99,7 +102,7 @@ export const holdsCodeFrom = 512;
 /** Tells whether a file begins as each vendor's GPU code does. */
 const beginsAs: Readonly<Record<GpuVendor, (head: Uint8Array) => boolean>> = {
   nvidia: (head) => isContainer(head) || readPtxEntry(head) !== null,
-  amd: (head) => isBundle(head) || isCompressedBundle(head),
+  amd: (head) => isBundle(head) || isCompressedBundle(head) || isArchiveOfCode(head),
 };
 
 /** Tells from its head whether a file holds code itself. */

@@ -2,6 +2,7 @@
 
 import { type GpuVendor, gpuVendors } from "../hardware/gpu-vendors.ts";
 import { amdCodeSearch } from "./amd/find-amd-code.ts";
+import { readArchiveOfCode } from "./amd/kpack.ts";
 import { compilerRelease } from "./amd/rocm-release.ts";
 import type { ByteSource } from "./byte-source.ts";
 import { checksumsOf } from "./checksums.ts";
@@ -9,12 +10,13 @@ import { type CodePattern, placesOf, searchCode } from "./code-search.ts";
 import { readArm64Code } from "./cpu/arm64-code.ts";
 import { answeringExports, askingFunctions, importedFunctions } from "./cpu/asking-links.ts";
 import type { CpuCode } from "./cpu/cpu-code.ts";
+import { type ChosenCode, chosenCode, isAtomicsQuestion, isOwnQuestion } from "./cpu/chosen-code.ts";
 import { readDispatchSigns } from "./cpu/dispatch.ts";
 import { fixedPointers } from "./cpu/fixed-pointers.ts";
 import { readFunctionRanges } from "./cpu/function-ranges.ts";
 import { goDemands, goSign } from "./cpu/go-runtime.ts";
 import { codeRegions } from "./cpu/regions.ts";
-import { startCodeOf } from "./cpu/start-code.ts";
+import { noStart, startCodeOf } from "./cpu/start-code.ts";
 import { readX86Code, type X86Code } from "./cpu/x86-code.ts";
 import { readDynamic } from "./elf/dynamic.ts";
 import {
@@ -25,6 +27,7 @@ import {
   isGpuMachine,
   offsetOfAddress,
   readElf,
+  segmentType,
 } from "./elf/elf.ts";
 import { hiddenPayloads } from "./elf/hidden-payloads.ts";
 import { forwardBranches, readGnuNotes, readNotes } from "./elf/notes.ts";
@@ -52,15 +55,20 @@ const machineNames: Readonly<Record<number, string>> = {
 /**
  * null for a file that no loader and no driver takes: text, pictures, objects without GPU code. A file without a known beginning is
  * searched for GPU code.
+ *
+ * @param gpuAlone leaves code for CPUs unread: its needs are unknown
  */
 export async function inspectFile(
   source: ByteSource,
   mayBePackaged: boolean,
+  gpuAlone = false,
 ): Promise<FileInspection | null> {
   const head = source.read(0, headBytes);
   const elf = readElf(source);
-  if (elf !== null && !isGpuMachine(elf.machine)) return inspectElf(source, elf, mayBePackaged);
-  return codeAlone(source, elf, mayBePackaged, ptxCode(head, source.size) ?? (await findCode(source, elf)));
+  if (elf !== null && !isGpuMachine(elf.machine)) return inspectElf(source, elf, mayBePackaged, gpuAlone);
+  const archive = readArchiveOfCode(source);
+  const whole = archive === null ? ptxCode(head, source.size) : { ...noCode, amd: archive };
+  return codeAlone(source, elf, mayBePackaged, whole ?? (await findCode(source, elf)));
 }
 
 /** A file that has GPU code and is no program; null without GPU code. */
@@ -116,14 +124,15 @@ async function inspectElf(
   source: ByteSource,
   elf: Elf,
   mayBePackaged: boolean,
+  gpuAlone: boolean,
 ): Promise<FileInspection | null> {
   const isLoaded = elf.type === elfType.executable || elf.type === elfType.shared;
   const code = await findCode(source, elf);
   if (!isLoaded && elf.damage.length === 0) return codeAlone(source, elf, mayBePackaged, code);
   const unopened = [...elf.damage, ...damageOf(code)];
   unopened.push(...hiddenPayloads(source, elf));
-  const cpu = elf.damage.length > 0 ? null : await cpuCode(source, elf);
-  if (cpu === null && elf.damage.length === 0)
+  const cpu = gpuAlone || elf.damage.length > 0 ? null : await cpuCode(source, elf);
+  if (cpu === null && !gpuAlone && elf.damage.length === 0)
     unopened.push(`code for ${machineName(elf)}${unreadForCpu.machine}`);
   if (cpu !== null && cpu.unknownInstructions > 0)
     unopened.push(`${cpu.unknownInstructions}${unreadForCpu.instructions}`);
@@ -155,42 +164,62 @@ function syclCode({ sections }: Elf): FileInspection["sycl"] {
 
 async function cpuCode(source: ByteSource, elf: Elf): Promise<CpuCode | null> {
   const functions = readFunctionRanges(source, elf);
-  const found = await decodeCode(source, elf, functions);
+  const pointers = fixedPointers(source, elf);
+  const isX86 = elf.machine === elfMachine.x86_64;
+  const chosen = chosenCode(source, elf, functions, pointers, readDispatchSigns(source, elf));
+  const found = await decodeCode(source, elf, functions, chosen);
   if (found === null) return null;
   const { code, asksIn } = found;
   const go = goDemands(source, elf);
-  const signs = [...readDispatchSigns(source, elf), ...(go === null ? [] : [goSign])];
-  const asks = [...new Set([...code.asks, ...signs])].sort();
+  // Of AArch64 nobody knows which functions of a static program ask.
+  const ofCode = isX86 || chosen.signs.every((sign) => !isOwnQuestion(sign)) ? code.asks : [];
+  const asks = [...new Set([...ofCode, ...chosen.signs, ...(go === null ? [] : [goSign])])].sort();
   const hasFeatures = Object.values(code.features).some(({ instructions }) => instructions > 0);
-  const pointers = fixedPointers(source, elf);
   const asking = askingFunctions(source, elf, functions, pointers, asksIn);
-  const start =
-    elf.machine === elfMachine.x86_64 && hasFeatures
+  // A program without features may ask, and refuse.
+  const mayHaveStart = hasFeatures || (isX86 && asks.length > 0);
+  const start = !mayHaveStart
+    ? null
+    : isX86
       ? startCodeOf(source, elf, functions, pointers, asking)
-      : null;
+      : armStart(elf, asks, code);
   return {
     ...code,
     asks,
     ...(go === null
       ? { start }
       : // Go's compiler writes SSE beside AVX, so that encodings say nothing.
-        { evidence: null, start: { needed: { ...start?.needed, ...go }, reached: [], isWhole: true } }),
+        {
+          evidence: isX86 ? null : code.evidence,
+          start: { ...noStart, needed: { ...start?.needed, ...go } },
+        }),
     answersBy: answeringExports(source, elf, functions, asking),
-    calls: asks.length === 0 && hasFeatures ? importedFunctions(source, elf) : [],
+    calls: asks.every(isOwnQuestion) && hasFeatures ? importedFunctions(source, elf) : [],
   };
+}
+
+/** A program for AArch64 that asks nothing has nobody who could choose: all of its code may run. null for others. */
+function armStart(elf: Elf, asks: readonly string[], { features }: CpuCode): CpuCode["start"] {
+  const isProgram =
+    elf.type === elfType.executable || elf.segments.some(({ type }) => type === segmentType.interpreter);
+  if (elf.machine !== elfMachine.aarch64 || !isProgram || !asks.every(isAtomicsQuestion)) return null;
+  const reached = Object.keys(features).filter((name) => (features[name]?.instructions ?? 0) > 0);
+  return { ...noStart, reached, unchosen: reached };
 }
 
 async function decodeCode(
   source: ByteSource,
   elf: Elf,
   functions: ReturnType<typeof readFunctionRanges>,
+  chosen: ChosenCode,
 ): Promise<X86Code | null> {
   const regions = () => codeRegions(elf, functions);
   const begin = offsetOfAddress(elf, elf.entry);
-  if (elf.machine === elfMachine.x86_64) return readX86Code(source, regions(), 64, codeSegments(elf), begin);
+  if (elf.machine === elfMachine.x86_64)
+    return readX86Code(source, regions(), 64, codeSegments(elf), begin, chosen.has);
   if (elf.machine === elfMachine.x86) return readX86Code(source, regions(), 32, codeSegments(elf), begin);
   if (elf.machine !== elfMachine.aarch64) return null;
-  return { code: await readArm64Code(source, regions()), asksIn: [] };
+  return { code: await readArm64Code(source, regions(), chosen.has), asksIn: [] };
 }
 
 /** A file that is PTX as a whole, which nothing else is in. */

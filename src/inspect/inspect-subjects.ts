@@ -9,6 +9,9 @@ import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import type { LocalEngine } from "../lock/lock.ts";
 import { registryFor } from "../oci/registry/registry-access.ts";
 import type { RegistryAccess } from "../oci/registry/registry-flags.ts";
+import { imageBytes } from "./code-bytes.ts";
+import { claimsOf } from "./claims/claims-of.ts";
+import { judgeClaims } from "./claims/judge-claims.ts";
 import {
   checkSubjects,
   type ExpectationAnswer,
@@ -16,9 +19,11 @@ import {
   rulesOfWords,
 } from "./expect/expectation-rules.ts";
 import { lookInEngine } from "./image/from-engine.ts";
-import { noCache } from "./image/layer-cache.ts";
-import { type ImageInspection, inspectionOf } from "./inspection.ts";
+import { cacheFolder, folderCache, noCache } from "./image/layer-cache.ts";
+import { type ImageInspection, inspectionOf, surveyOf } from "./inspection.ts";
 import { openOptions, openSubject } from "./open-subject.ts";
+import { forGpu } from "./workers/file-inspector.ts";
+import { sharedInspector } from "./workers/thread-inspector.ts";
 import type { OpenChoice, OpenEvent } from "../lock/statement.ts";
 
 export interface InspectOptions extends OpenChoice, RegistryAccess, Watching<OpenEvent> {
@@ -36,6 +41,8 @@ export interface InspectOptions extends OpenChoice, RegistryAccess, Watching<Ope
   readonly engine?: LocalEngine;
   /** False opens layers again that are in the cache. */
   readonly cache?: boolean;
+  /** Leaves code for CPUs unread, which takes most of the time: its needs are unknown then. */
+  readonly only?: "gpu";
 }
 
 export interface InspectAnswer {
@@ -65,16 +72,29 @@ async function inspectIn(asked: InspectOptions, world: World): Promise<InspectAn
   const rules = await rulesOf(asked, world);
   if (asked.sarif !== undefined && rules === null)
     throw usageError("--sarif needs expectations", "add --expect or --expect-file");
+  const options = openOptions(asked, world);
+  const gpuAlone = asked.only === "gpu";
+  const { inspector = sharedInspector() } = options;
+  const kept = gpuAlone ? folderCache(cacheFolder(world.env), true) : options.cache;
   const request = {
-    ...openOptions(asked, world),
-    ...(cache ? {} : { cache: noCache }),
+    ...options,
+    inspector: gpuAlone ? forGpu(inspector) : inspector,
+    cache: cache ? kept : noCache,
     look: lookInEngine(world, asked.engine, (line) => note(world, [line])),
     registry: await registryFor(asked, world),
     ...(from && { from }),
   };
   const subjects: ImageInspection[] = [];
-  for (const subject of asked.subjects)
-    subjects.push({ ...inspectionOf(await openSubject(subject, world.cwd, request)), subject });
+  const asksClaims = rules?.some(({ expectations }) =>
+    expectations.words.some(({ kind }) => kind === "claims"),
+  );
+  for (const subject of asked.subjects) {
+    const image = await openSubject(subject, world.cwd, request);
+    const survey = surveyOf(image);
+    const found = { ...inspectionOf(image, survey), subject, bytes: imageBytes(image, survey) };
+    const claims = asksClaims ? judgeClaims(claimsOf(image, survey, subject), found) : null;
+    subjects.push(claims === null ? found : { ...found, claims });
+  }
   const expected = rules && checkSubjects(subjects, rules);
   if (asked.sarif !== undefined && expected !== null) {
     const { sarifFile, sarifOf } = await import("./expect/sarif.ts");

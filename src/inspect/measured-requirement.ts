@@ -3,10 +3,10 @@
 import { levelNeeded } from "../hardware/cpu-levels.ts";
 import { type ImageAmd, undecidedAmd } from "./amd/amd-libraries.ts";
 import { type CpuChoice, cpuChoices } from "./cpu/cpu-choices.ts";
-import { atLeast, type ImageCpu } from "./cpu/cpu-need.ts";
+import { atLeast, type FeatureNeed, type ImageCpu } from "./cpu/cpu-need.ts";
 import type { InspectedFile } from "./file-inspection.ts";
 import type { ImageGpu } from "./nvidia/gpu-inspection.ts";
-import { type MeasuredDriver, measureCuda } from "./nvidia/measured-cuda.ts";
+import { type MeasuredDriver, measureCuda, type PackagesWithCode } from "./nvidia/measured-cuda.ts";
 import type { ImageDriver } from "./loader/compat-path.ts";
 
 /** An unknown part is null, with the reason in `undecided`. */
@@ -17,6 +17,8 @@ export interface MeasuredRequirement {
     readonly features: readonly string[];
     /** Those of `features` that are an estimate: files were compiled for them, and nothing proves that they are needed. */
     readonly compiledFor: readonly string[];
+    /** Those of `features` of which nothing tells whether files need them. */
+    readonly undecided: readonly string[];
   };
   readonly cuda: {
     readonly toolkit: string | null;
@@ -69,14 +71,15 @@ export function requirementOf(
     readonly amd: ImageAmd | null;
     readonly driver: ImageDriver;
   },
+  packages: PackagesWithCode = () => [],
 ): MeasuredRequirement {
-  const features = Object.keys(cpu.features).filter((name) => atLeast(cpu.features[name], "compiledFor"));
-  const compiledFor = features.filter((name) => cpu.features[name] === "compiledFor");
-  const nvidia = measureCuda(files, gpu, driver);
+  const features = Object.keys(cpu.features).filter((name) => atLeast(cpu.features[name], "undecided"));
+  const all = (need: FeatureNeed) => features.filter((name) => cpu.features[name] === need);
+  const nvidia = measureCuda(files, gpu, driver, packages);
   const isOwn = (file: InspectedFile) => file.package === null && file.cpu?.architecture === cpu.architecture;
   const levelOf = (needed: readonly string[]) => levelNeeded(ociNames[cpu.architecture ?? ""] ?? "", needed);
   return {
-    cpu: { level: levelOf(features), features, compiledFor },
+    cpu: { level: levelOf(features), features, compiledFor: all("compiledFor"), undecided: all("undecided") },
     cuda: nvidia.cuda,
     kernel: cpu.kernel,
     choices: {

@@ -94,7 +94,7 @@ async function openPath(path: string, request: OpenRequest): Promise<OpenedImage
     await access(path, constants.R_OK).catch((error) => {
       throw unreadablePath(path, faultOf(error));
     });
-    return openArchive(path, request);
+    return openArchive(path, found.size, request);
   }
   return (await isLayout(path)) ? openFromLayout(path, request) : openFromFolder(path, request);
 }
@@ -105,11 +105,11 @@ function unreadablePath(path: string, why: string): ImgmatchError {
 }
 
 /** An archive without an image is opened as a file that holds other files. */
-async function openArchive(path: string, request: OpenRequest): Promise<OpenedImage> {
+async function openArchive(path: string, size: number, request: OpenRequest): Promise<OpenedImage> {
   const read = () => createReadStream(path, { highWaterMark: 2 ** 18 });
   if (!(await isArchive(read(), path))) return openFromFile(path, request);
   try {
-    return await openFromArchive(read(), path, "archive", request);
+    return await openFromArchive(read(), path, "archive", request, size);
   } catch (error) {
     if (!(error instanceof ImgmatchError) || error.code !== "IMAGE_INVALID") throw error;
     if (await saysImage(read(), path).catch(() => true)) throw error;

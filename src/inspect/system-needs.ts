@@ -3,12 +3,16 @@
 import { basename } from "node:path";
 import { compareVersionTexts } from "../hardware/driver-version.ts";
 import type { Libc } from "../host/own-libc.ts";
+import { type WheelVariant, wheelVariant } from "./claims/wheel-variant.ts";
+import type { ClaimFile } from "./claims/claim-files.ts";
 import type { LibcNeed } from "./elf/dynamic.ts";
 import type { InspectedFile } from "./file-inspection.ts";
 
 export interface SystemNeeds {
   /** null for anything but a wheel, and for a wheel whose name is not understood. */
   readonly tags: WheelTags | null;
+  /** null for anything but a variant wheel, and for the variant of every host. */
+  readonly variant: WheelVariant | null;
   /** What nobody knows of its name, in words. */
   readonly unknown: readonly string[];
   /** The C libraries that its files are for, each with the file that needs the newest. A folder may have files for both. */
@@ -29,14 +33,15 @@ export interface SystemFit {
 }
 
 export interface SystemReason {
-  readonly code: "ARCH_MISMATCH" | typeof libcMismatch;
+  readonly code: "ARCH_MISMATCH" | typeof libcMismatch | typeof variantMismatch;
   readonly message: string;
   readonly fix: string;
   readonly file: string | null;
 }
 
-/** The one reason of `check` that no image of a lock has. */
+/** The reasons of `check` that no image of a lock has. */
 export const libcMismatch = "LIBC_MISMATCH";
+export const variantMismatch = "VARIANT_MISMATCH";
 
 /** True for a root file system, which has a C library of its own. */
 export function bringsLibc(files: readonly InspectedFile[]): boolean {
@@ -45,8 +50,12 @@ export function bringsLibc(files: readonly InspectedFile[]): boolean {
 
 const libcFile = /\/(libc\.so\.6|libc-2\.\d+\.so|ld-musl-[\w-]+\.so\.1)$/;
 
-export function systemNeedsOf(subject: string, files: readonly InspectedFile[]): SystemNeeds {
-  const named = readWheelName(subject);
+export function systemNeedsOf(
+  subject: string,
+  files: readonly InspectedFile[],
+  claims: ReadonlyMap<string, ClaimFile>,
+): SystemNeeds {
+  const { label, ...named } = readWheelName(subject);
   const newest = new Map<string, FileLibc>();
   for (const { path: file, program } of files) {
     if (program?.libc == null) continue;
@@ -55,7 +64,7 @@ export function systemNeedsOf(subject: string, files: readonly InspectedFile[]):
     if (known === undefined || compareVersionTexts(version ?? "0", known.version ?? "0") > 0)
       newest.set(name, { name, version, file });
   }
-  return { ...named, libcs: [...newest.values()] };
+  return { ...named, variant: wheelVariant(subject, label, claims), libcs: [...newest.values()] };
 }
 
 /**
@@ -132,19 +141,22 @@ interface PlatformTag {
  * Name, version, build, Python, ABI, platforms, label (PyPA specifications, "Binary distribution format"; PEP 825). Only the tag of a build
  * begins with a digit.
  */
-const wheelName = /^[^-]+-[^-]+(?:-\d[^-]*)?-([a-z][^-]*)-([^-]+)-([^-]+?)(?:-([0-9a-z_.]{1,16}))?\.whl$/;
+const wheelName = /^[^-]+-[^-]+(?:-\d[^-]*)?-([a-z][^-]*)-([^-]+)-([^-]+?)(?:-([0-9a-z_.]+))?\.whl$/;
 
 /** The tags in the name of a wheel (PyPA specifications, "Platform compatibility tags"). */
-function readWheelName(path: string): Pick<SystemNeeds, "tags" | "unknown"> {
+export function readWheelName(
+  path: string,
+): Pick<SystemNeeds, "tags" | "unknown"> & { readonly label: string | null } {
   const name = basename(path);
-  if (!name.endsWith(".whl")) return { tags: null, unknown: [] };
-  const [whole, pythons = "", abis = "", platforms = "", label = "null"] = wheelName.exec(name) ?? [];
+  const none = { tags: null, label: null };
+  if (!name.endsWith(".whl")) return { ...none, unknown: [] };
+  const [whole, pythons = "", abis = "", platforms = "", label = null] = wheelName.exec(name) ?? [];
   if (whole === undefined)
-    return { tags: null, unknown: ["whether it is for this host: its name is no wheel's"] };
+    return { ...none, unknown: ["whether it is for this host: its name is no wheel's"] };
   return {
     tags: { python: pythonOf(pythons, abis), platforms: platforms.split(".").flatMap(platformsOf) },
-    // `null` is the variant for every host.
-    unknown: label === "null" ? [] : [`whether its variant ${label} is for this host`],
+    label,
+    unknown: [],
   };
 }
 

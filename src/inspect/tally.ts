@@ -1,11 +1,13 @@
 /** Counts GPU code as all vendors' readers do. */
 
 import { compareFirst } from "../io/collections.ts";
+import { packedWith } from "../io/size-text.ts";
 
 const maxDamage = 100;
 
 export function createCodeTally() {
   const places = new Map<string, number>();
+  const sizes = new Map<string, number>();
   const damage: string[] = [];
   let [modules, bytes] = [0, 0];
   return {
@@ -20,11 +22,16 @@ export function createCodeTally() {
     },
     /** Modules of a section so far. */
     modulesIn: (place: string) => places.get(place) ?? 0,
+    /** Counts bytes of code for a target, or for several targets that are compressed as one. */
+    measure(targets: readonly string[], size: number) {
+      const name = [...new Set(targets)].join(packedWith);
+      sizes.set(name, (sizes.get(name) ?? 0) + size);
+    },
     /** Adds `more`, the counts of one vendor; null if nothing was found. */
     result: <More extends object>(more: More) =>
       modules === 0 && damage.length === 0
         ? null
-        : { modules, bytes, ...more, places: sortedCounts(places), damage },
+        : { modules, bytes, sizes: sortedCounts(sizes), ...more, places: sortedCounts(places), damage },
   };
 }
 

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { memorySource } from "../../src/inspect/byte-source.ts";
 import { inspectFile } from "../../src/inspect/inspect-file.ts";
+import { inspect } from "../../src/inspect/inspect-subjects.ts";
 import { makeFolder } from "../support/folders.ts";
 import { needs } from "../support/needs.ts";
 import { whyNoGcc } from "../support/programs.ts";
@@ -41,4 +42,27 @@ describe("a file", needs(whyNoGcc()), () => {
     ).toBe(true);
     expect(await inspected("compares")).toMatchObject({ gpu: null, unopened: [] });
   });
+});
+
+it("asked for the GPU alone finds the same code for GPUs, and knows nothing of CPUs", async () => {
+  const folder = makeFolder({});
+  writeFileSync(join(folder, "program"), Buffer.concat([readFileSync("/bin/true"), gpuFile(90)]));
+  const env = { XDG_CACHE_HOME: join(folder, "cache") };
+  const asked = { subjects: [join(folder, "program")], expect: "sm_90 march<=x86-64-v4" } as const;
+  const gpuAlone = await inspect({ ...asked, only: "gpu" }, { env });
+  const whole = await inspect(asked, { env });
+  const again = await inspect({ ...asked, only: "gpu" }, { env });
+  const [file] = gpuAlone.subjects[0]?.files ?? [];
+  const [other] = whole.subjects[0]?.files ?? [];
+  expect(file?.gpu).toEqual(other?.gpu);
+  expect(file?.checksums).toEqual(other?.checksums);
+  expect(other?.cpu).not.toBeNull();
+  for (const { subjects, expected } of [gpuAlone, again]) {
+    expect(subjects[0]?.requires).toMatchObject({
+      cpu: { level: null },
+      undecided: expect.arrayContaining([expect.stringMatching(/^code for .* is not read: /)]),
+    });
+    expect(subjects[0]?.files[0]?.cpu).toBeNull();
+    expect(expected?.failures).toMatchObject([{ expected: "march<=x86-64-v4", isUnknown: true }]);
+  }
 });

@@ -3,6 +3,7 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
+  readFileSync,
   readdirSync,
   statSync,
   symlinkSync,
@@ -127,11 +128,36 @@ describe("the same image is the same from everywhere", () => {
   });
 });
 
-function serve(image: MadeImage, hasRanges: boolean) {
+it("holds the variant of an index's row against the files", async () => {
+  const image = makeImage([gzipped(makeTar([{ path: "bin/true", content: readFileSync("/bin/true") }]))]);
+  const digest = digestOf(image.manifest);
+  const platform = { os: "linux", architecture: "amd64", variant: "v3" };
+  const manifests = [{ mediaType: manifestType, digest, size: image.manifest.length, platform }];
+  const server = await serve(
+    image,
+    true,
+    JSON.stringify({ schemaVersion: 2, mediaType: indexType, manifests }),
+  );
+  const asked = { platform: "linux/amd64", cache: false, expect: "claims" } as const;
+  const { claims } = await inspectOne(`${server.host}/team/app:1`, asked, { env });
+  expect(claims).toMatchObject([
+    { claim: "variant v3", by: "the index", verdict: expect.stringMatching(/^(?:too wide|not provable)$/) },
+  ]);
+});
+
+const manifestType = "application/vnd.oci.image.manifest.v1+json";
+const indexType = "application/vnd.oci.image.index.v1+json";
+
+function serve(image: MadeImage, hasRanges: boolean, index?: string) {
   return startFaultServer(({ path, headers }, response) => {
     const digest = /sha256:([0-9a-f]{64})$/.exec(path)?.[1];
+    if (index !== undefined && path.endsWith("/manifests/1")) {
+      response.writeHead(200, { "content-type": indexType });
+      response.end(index);
+      return;
+    }
     if (path.includes("/manifests/")) {
-      response.writeHead(200, { "content-type": "application/vnd.oci.image.manifest.v1+json" });
+      response.writeHead(200, { "content-type": manifestType });
       response.end(image.manifest);
       return;
     }

@@ -8,6 +8,7 @@ import { type Measured, noGpus, type Requirement } from "../../lock/requirement.
 import { type GpuVendor, gpuVendors } from "../../hardware/gpu-vendors.ts";
 import type { CompiledFor, UndecidedGpu } from "../../resolve/check-image.ts";
 import { hasRocmRuntime } from "../amd/rocm-release.ts";
+import { isOwnQuestion } from "../cpu/chosen-code.ts";
 import { auditImage } from "../audit/audit-image.ts";
 import type { InspectedFile } from "../file-inspection.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
@@ -99,14 +100,20 @@ function merged<Value>(all: readonly Readonly<Record<string, Value>>[]): Readonl
   return Object.fromEntries(all.flatMap((each) => Object.entries(each)));
 }
 
-/** For each feature the file with most instructions of it. */
+/** For each feature without a proof the file with most instructions of it. */
 function compiledFor({ requires, files }: ImageInspection): readonly CompiledFor[] {
   const uses = ({ cpu }: InspectedFile, feature: string) => cpu?.features[feature]?.instructions ?? 0;
-  return requires.cpu.compiledFor.flatMap((feature) => {
-    const holders = files.filter(({ answer }) => answer?.features[feature] === "compiledFor");
+  const of = (feature: string, need: "compiledFor" | "undecided") => {
+    const holders = files.filter(({ answer }) => answer?.features[feature] === need);
     const [file] = holders.sort((a, b) => uses(b, feature) - uses(a, feature));
-    return file === undefined ? [] : [{ feature, file: file.path, instructions: uses(file, feature) }];
-  });
+    if (file === undefined) return [];
+    const asks = !(file.answer?.asks ?? []).every(isOwnQuestion);
+    return [{ feature, file: file.path, instructions: uses(file, feature), need, asks }];
+  };
+  return [
+    ...requires.cpu.compiledFor.flatMap((feature) => of(feature, "compiledFor")),
+    ...requires.cpu.undecided.flatMap((feature) => of(feature, "undecided")),
+  ];
 }
 
 /** The needs of an image that {@link adoptedImage} refuses: all but the GPU side, and the vendors: the image needs a GPU of one vendor. */

@@ -9,7 +9,7 @@ import type { CudaRequirement, DriverRequirement } from "../../lock/requirement.
 import { requireOf } from "../../resolve/rules/nvidia/image-environment.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
 import type { ImageInspection } from "../inspection.ts";
-import { decidedFloor, loadedFiles, measureFloor } from "../nvidia/driver-floor.ts";
+import { decidedFloor, loadedFiles, measureFloor, newestToolkit } from "../nvidia/driver-floor.ts";
 import { cudaCode, cudaTargets } from "../nvidia/gpu-inspection.ts";
 import { holdersOf, hostDriver, type MeasuredDriver, undecidedPath } from "../nvidia/measured-cuda.ts";
 import { type AdoptedSide, type AskedImage, choiceNote, noSide } from "./adopted-side.ts";
@@ -19,7 +19,21 @@ export function adoptNvidia({ opened, inspection, statement }: AskedImage): Adop
   const cuda = withRequire(cudaOf(inspection, statement), opened);
   if (cuda === null) return noSide;
   const choices = cuda.by === undefined ? [] : [choiceNote("CUDA", inspection.requires.choices.cuda)];
-  return { ...noSide, requires: { cuda }, choices };
+  const notes = cuda.by === undefined && statement.cuda === undefined ? floorNotes(inspection) : [];
+  return { ...noSide, requires: { cuda }, choices, notes };
+}
+
+/** The files that decide for all the others. */
+function floorNotes({ requires: { cuda }, files }: ImageInspection): readonly string[] {
+  if (cuda === null) return [];
+  const { toolkit, toolkitFile, raisedBy } = cuda;
+  const isAlone = holdersOf(files).every(
+    ({ path, gpu }) => path === toolkitFile || [null, toolkit].includes(newestToolkit(gpu.toolkits)),
+  );
+  return [
+    ...(toolkitFile === null || isAlone ? [] : [`is of CUDA ${toolkit} by ${toolkitFile}`]),
+    ...(raisedBy === null ? [] : [`needs its driver by ${raisedBy}`]),
+  ];
 }
 
 /** False for another toolkit, where nobody has declared one: the adopted one comes from the files. */
@@ -91,6 +105,7 @@ function driverOf(found: MeasuredDriver): DriverRequirement | null {
         ...{ mode: "compat", package: found.package, cuda: known.cuda, branches: known.branches },
         ...(found.listed === null ? {} : { listed: found.listed }),
         ...(found.onPath === null ? {} : { onPath: found.onPath }),
+        ...(found.links && { links: found.links }),
       };
 }
 

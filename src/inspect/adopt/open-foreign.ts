@@ -6,6 +6,9 @@ import type { ImageReference } from "../../oci/reference.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
 import { openFromRegistry } from "../image/from-registry.ts";
 import { openOptions } from "../open-subject.ts";
+import type { LockedCode } from "../../lock/lock.ts";
+import { imageBytes, lockedCode } from "../code-bytes.ts";
+import { inspectionOf, surveyOf } from "../inspection.ts";
 import { type AdoptedImage, adoptedImage } from "./adopted-image.ts";
 
 export interface ForeignRequest {
@@ -20,11 +23,13 @@ export interface ForeignRequest {
 export async function openForeign(
   reference: ImageReference,
   { name, registry, choice, world }: ForeignRequest,
-): Promise<Omit<AdoptedImage, "compiledFor"> | null> {
+): Promise<(Omit<AdoptedImage, "compiledFor"> & { readonly code: LockedCode }) | null> {
   const options = openOptions(choice, world);
   const opened = await openFromRegistry(registry, reference, options);
   if (opened === null) return null;
   const platform = opened.platform ?? options.platform;
-  const { compiledFor: _estimates, ...found } = adoptedImage({ ...opened, name, platform }, choice);
-  return found;
+  const image = { ...opened, name, platform };
+  const survey = surveyOf(image);
+  const { compiledFor: _estimates, ...found } = adoptedImage(image, choice, inspectionOf(image, survey));
+  return { ...found, code: lockedCode(imageBytes(image, survey)) };
 }

@@ -134,6 +134,7 @@ export function amdLibraries<File extends AmdFile>(files: readonly File[]) {
 const looseObject = /\.(?:co|hsaco|hipfb)$/;
 
 function libraryOf(path: string): string {
+  if (path.endsWith(".kpack")) return path.replace(/gfx[0-9a-f][^/]*(?=\.kpack$)/, "*");
   if (!looseObject.test(path)) return path;
   return path.slice(0, path.lastIndexOf("/")).replace(/(?<=\/)gfx[0-9a-f]+[^/]*/g, "*");
 }

@@ -15,7 +15,7 @@ const maxEntries = 2730;
 const maxId = 1024;
 
 export interface Bundle {
-  readonly images: readonly AmdImage[];
+  readonly images: readonly (AmdImage & { readonly bytes: number })[];
   /** It holds more than AMD's code, or its table is damaged: the bytes behind its table must be searched. */
   readonly hasMore: boolean;
   /** The end of its table, or of the sound part of the table, counted from its beginning. No other bundle begins before. */
@@ -42,7 +42,7 @@ const entryId = /^[a-z][a-z0-9]*-(?:(?!__CLANG)[!-~])*$/;
 export function readBundle(source: ByteSource, at: number): Bundle | null {
   const head = source.read(0, header + entryHeader + 16);
   if (!isBundle(head)) return null;
-  const images: AmdImage[] = [];
+  const images: (AmdImage & { readonly bytes: number })[] = [];
   const damage: string[] = [];
   const count = u64(head, header - 8);
   let [next, end, hasMore] = [header, 0, false];
@@ -63,7 +63,7 @@ export function readBundle(source: ByteSource, at: number): Bundle | null {
     }
     const image = readAmdImage(bytes, id);
     if (image === null) hasMore = true;
-    else images.push(image);
+    else images.push({ ...image, bytes: size });
     end = Math.max(end, offset + size);
   }
   return { images, hasMore, tableEnd: next, end: Math.max(end, next), damage };
@@ -99,7 +99,7 @@ export function readOffloadBinary(source: ByteSource, at: number) {
   const [imageAt, imageSize] = [u64(entry, 24), u64(entry, 32)];
   const bytes = imageAt + imageSize > size ? null : source.read(at + imageAt, Math.min(imageSize, imageHead));
   const image = bytes === null ? null : readAmdImage(bytes, tripleOf(source, at, entry));
-  return image === null ? null : { size, image };
+  return image === null ? null : { size, image: { ...image, bytes: imageSize } };
 }
 
 function tripleOf(source: ByteSource, at: number, entry: Uint8Array): string {

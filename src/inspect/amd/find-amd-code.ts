@@ -2,17 +2,17 @@
  * Finds AMD's GPU code anywhere in a file: bundles, plain and compressed, and lone code objects. Targets are those of the objects'
  * headers, not those of the bundles' entries.
  *
- * From ROCm 7.14 on a program may refer to archives beside it (`.kpack`), which are not read: its own bundles are empty then. Source:
- * ROCm/TheRock, docs of rocm-kpack: `.rocm_kpack_ref` holds MessagePack with `kpack_search_paths`.
+ * From ROCm 7.14 on a program may refer to archives beside it (kpack.ts): its own bundles are empty then.
  */
 
 import { type ByteSource, memorySource, partOf } from "../byte-source.ts";
 import type { CodePattern } from "../code-search.ts";
 import { type Elf, endOfTables } from "../elf/elf.ts";
 import { u32 } from "../little-endian.ts";
-import { type AmdCode, type AmdTally, createAmdTally } from "./amd-inspection.ts";
+import { type AmdCode, type AmdTally, type ArchiveReference, createAmdTally } from "./amd-inspection.ts";
 import { bundleMagic, offloadMagic, readBundle, readOffloadBinary } from "./bundle.ts";
 import { imageHead, readCodeObject } from "./code-object.ts";
+import { readArchiveReference } from "./kpack.ts";
 import { compressedMagic, readCompressedBundle } from "./compressed-bundle.ts";
 
 interface Search {
@@ -56,10 +56,11 @@ export function amdCodeSearch(
     result() {
       const elsewhere = archivesBeside(source, elf);
       const isUnread = elf?.sections.some(({ name, size }) => name === bundleSection && size > 0) === true;
-      if (elsewhere !== null) tally.complain([elsewhere]);
+      if (elsewhere !== null) tally.complain([elsewhere.reason]);
       else if (isUnread && tally.modulesIn(bundleSection) === 0)
         tally.complain([`section ${bundleSection} holds no GPU code that is known`]);
-      return tally.result();
+      const code = tally.result();
+      return code !== null && elsewhere?.reference ? { ...code, elsewhere: elsewhere.reference } : code;
     },
   };
 }
@@ -86,7 +87,8 @@ function foundCompressed({ source, tally, place, budget }: Search, at: number): 
   if (compressed === null) return at;
   const { bytes, plain, damage } = compressed;
   const bundle = plain === null ? null : readBundle(memorySource(plain), at);
-  tally.add(place(at), bytes, bundle?.images ?? []);
+  const images = bundle?.images.map(({ bytes: _, ...image }) => image) ?? [];
+  tally.add(place(at), bytes, images);
   tally.complain([...damage, ...(bundle?.damage ?? [])]);
   if (plain !== null && bundle?.hasMore !== false)
     tally.complain([`the compressed bundle of GPU code at ${at} holds more than code for AMD GPUs`]);
@@ -104,7 +106,8 @@ function foundObject({ source, tally, place }: Search, at: number): number {
   const head = source.read(at, imageHead);
   const image = readCodeObject(head);
   if (image === null) return at;
-  tally.add(place(at), Math.min(endOfTables(head), source.size - at), [image]);
+  const bytes = Math.min(endOfTables(head), source.size - at);
+  tally.add(place(at), bytes, [{ ...image, bytes }]);
   return at + imageHead;
 }
 
@@ -115,31 +118,30 @@ const wrapperBytes = 24;
 const kpackWrapper = 0x4b504948;
 const maxRead = 2 ** 16;
 
-/** The reason why a program's GPU code is elsewhere; null if it has no such reference. */
-function archivesBeside(source: ByteSource, elf: Elf | null): string | null {
+/** Begins the reason why a program's own code is not there. */
+export const codeIsElsewhere = "its GPU code is in archives beside it";
+
+/** null for a program without such a reference. */
+function archivesBeside(
+  source: ByteSource,
+  elf: Elf | null,
+): { readonly reason: string; readonly reference: ArchiveReference | null } | null {
   const bytesOf = (wanted: string) => {
     const section = elf?.sections.find(({ name, size }) => name === wanted && size > 0);
     return section && source.read(section.offset, Math.min(section.size, maxRead));
   };
-  const reference = bytesOf(referenceSection);
-  const paths = reference === undefined ? [] : [...new Set(pathsIn(reference))].sort();
-  if (reference === undefined && !hasWrapper(bytesOf(wrapperSection))) return null;
-  return `its GPU code is in archives beside it, which are not read${paths.length === 0 ? "" : `: ${paths.join(", ")}`}`;
+  const section = bytesOf(referenceSection);
+  if (section === undefined && !hasWrapper(bytesOf(wrapperSection))) return null;
+  const reference = section === undefined ? null : readArchiveReference(section);
+  const where =
+    reference === null
+      ? "and its reference to them is not understood"
+      : `which are not here: ${reference.paths.join(", ")}`;
+  return { reason: `${codeIsElsewhere}, ${where}`, reference };
 }
 
 function hasWrapper(wrappers: Uint8Array | undefined): boolean {
   for (let at = 0; wrappers !== undefined && at < wrappers.length; at += wrapperBytes)
     if (u32(wrappers, at) === kpackWrapper) return true;
   return false;
-}
-
-/** Reads short strings of MessagePack: their length stands in the first byte, or behind 0xd9. */
-function* pathsIn(bytes: Uint8Array): Generator<string> {
-  for (let at = 0; at < bytes.length; at++) {
-    const first = bytes[at] ?? 0;
-    const [start, length] = first === 0xd9 ? [at + 2, bytes[at + 1] ?? 0] : [at + 1, first & 0x1f];
-    if (first !== 0xd9 && first >> 5 !== 5) continue;
-    const text = Buffer.from(bytes.subarray(start, start + length)).toString("latin1");
-    if (text.length === length && /^[\w@./+-]+\.kpack$/.test(text)) yield text;
-  }
 }

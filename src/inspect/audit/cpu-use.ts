@@ -112,7 +112,7 @@ function allUsed({ cpu, answer }: InspectedFile): readonly string[] {
 /** Features that a file takes for granted: proved, or by an estimate. */
 function takenForGranted({ answer }: InspectedFile): readonly string[] {
   const uses = answer?.features ?? {};
-  return Object.keys(uses).filter((feature) => atLeast(uses[feature], "compiledFor"));
+  return Object.keys(uses).filter((feature) => atLeast(uses[feature], "undecided"));
 }
 
 /** Machines whose code is read. */

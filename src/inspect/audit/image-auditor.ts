@@ -10,6 +10,8 @@ import { isIndexType } from "../../oci/media-types.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../../oci/reference.ts";
 import { selectPlatformManifest } from "../../oci/registry/platform-image.ts";
 import { openFromRegistry } from "../image/from-registry.ts";
+import { imageBytes, lockedCode } from "../code-bytes.ts";
+import { inspectionOf, surveyOf } from "../inspection.ts";
 import { cacheFolder, folderCache } from "../image/layer-cache.ts";
 import { diffIdsOf, manifestParts } from "../image/manifest.ts";
 import type { OpenedImage } from "../image/open-layers.ts";
@@ -45,7 +47,10 @@ export function imageAuditor({
         message: `the registry does not have ${isPushed ? formatImageReference(image) : cell}`,
         fix: "imgmatch verify lists everything that is gone",
       });
-    return auditImage(opened, { ...about, base: await originOn(base, opened, platform, watch) });
+    const request = { ...about, base: await originOn(base, opened, platform, watch) };
+    const survey = surveyOf(opened);
+    const audit = auditImage(opened, request, inspectionOf(opened, survey));
+    return { ...audit, code: lockedCode(imageBytes(opened, survey)) };
   };
 }
 

@@ -34,7 +34,10 @@ export function auditNvidia(
   return {
     ...code,
     measured: { cuda: { code: measured, minimum: floor?.minimum ?? null } },
-    rest: { lies: [...lies, ...driverLies(requires, inspection, floor)], notes },
+    rest: {
+      lies: [...lies, ...driverLies(requires, inspection, floor)],
+      notes: [...notes, ...undeclaredLinks(requires, inspection)],
+    },
   };
 }
 
@@ -159,6 +162,20 @@ function otherL4t(found: string, declared: string | undefined): Problem {
   return otherDriver(
     `${declared === undefined ? "no L4T" : `L4T ${declared}`} is declared, and the packages of the image are those of L4T ${found}`,
     `declare driver: { mode: host, l4t: "${found}" }, or take packages of the declared L4T`,
+  );
+}
+
+/** Nobody can say whether the program loads the file, so who declares no links is told. */
+function undeclaredLinks(
+  { driver }: CudaRequirement,
+  { driver: { links } }: ImageInspection,
+): readonly Problem[] {
+  if (driver.mode === "bundled" || driver.links !== undefined) return [];
+  return Object.entries(links).map(([library, file]) =>
+    otherDriver(
+      `${file} is linked with ${library}, which the driver of JetPack 7 does not have`,
+      `declare links: { ${library}: ${file} } of the driver, or links: {} if nothing loads that file`,
+    ),
   );
 }
 

@@ -1,12 +1,12 @@
 /** Follows the question for the CPU's features from file to file: exported functions that ask, and the functions that a file imports. */
 
 import { type ByteSource, windowBytes, withWindow } from "../byte-source.ts";
-import { codeSegments, type Elf, type ElfSegment } from "../elf/elf.ts";
+import type { Elf } from "../elf/elf.ts";
 import { readSymbols, symbolNames, symbolType } from "../elf/symbols.ts";
 import { u32 } from "../little-endian.ts";
 import type { FixedPointers } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
-import { blockBytes, disjoint, type Place } from "./regions.ts";
+import { blockBytes, type CodeArea, codeAreas, type Place } from "./regions.ts";
 
 /** `av_get_cpu_flags` of libavutil is two calls away from its `cpuid`. */
 const mostCalls = 3;
@@ -31,7 +31,7 @@ export function askingFunctions(
   pointers: FixedPointers,
   asksIn: readonly Place[],
 ): ReadonlyMap<number, number> {
-  const code = disjoint(codeSegments(elf));
+  const code = codeAreas(elf);
   const blockAt = blocksOf(functions);
   const asking = new Map<number, number>();
   const isThin = (block: number) => block >= 0 && functions.sizeAt(functions.firstFrom(block)) <= mostOfThin;
@@ -87,7 +87,7 @@ export function importedFunctions(source: ByteSource, elf: Elf): readonly string
   return [...found].sort();
 }
 
-function addressesOf(segments: readonly ElfSegment[], offset: number): readonly number[] {
+function addressesOf(segments: readonly CodeArea[], offset: number): readonly number[] {
   return segments.flatMap((segment) =>
     offset >= segment.offset && offset < segment.offset + segment.size
       ? [segment.address + offset - segment.offset]
@@ -96,7 +96,7 @@ function addressesOf(segments: readonly ElfSegment[], offset: number): readonly 
 }
 
 /** Names the function around an address by its start. Outside functions a block has a negative number. */
-function blocksOf(functions: Functions): (address: number) => number {
+export function blocksOf(functions: Functions): (address: number) => number {
   return (address) => {
     const after = functions.firstFrom(address + 1);
     const start = functions.addressAt(after - 1);
@@ -133,9 +133,10 @@ const callCodes = [
 const distanceBytes = 4;
 const longestCall = 7;
 
-function eachCall(
+/** Tells each direct call and jump of a segment, and each through a table of pointers. */
+export function eachCall(
   source: ByteSource,
-  segment: ElfSegment,
+  segment: CodeArea,
   pointers: FixedPointers,
   tell: (from: number, to: number) => void,
 ): void {

@@ -14,6 +14,8 @@ export interface CodeEvidence {
   readonly pairs: Readonly<Partial<Record<PairName | "atomics", EncodingPair>>>;
   /** By Linux name: how evenly the functions with the feature lie among the functions that could have the feature. */
   readonly spread: Readonly<Record<string, FeatureSpread>>;
+  /** By the same names: the others that all functions with the feature have too. */
+  readonly beside: Readonly<Record<string, readonly string[]>>;
 }
 
 export interface EncodingPair {
@@ -48,14 +50,22 @@ export const countedFeatures = [
     "abm",
     "movbe",
   ],
-  // AVX-512 counts as one.
+  // AVX-512 counts as one, and so do AVX's other extensions since Haswell.
   "avx512f",
+  "avx_vnni",
 ] as const;
 
+const sinceHaswell: ReadonlySet<string> = new Set(
+  "avx_ifma avx_ne_convert avx_vnni_int8 avx_vnni_int16 gfni sha512 sm3 sm4 vaes vpclmulqdq".split(" "),
+);
+
+/** The name under which a feature is counted. */
+export function countedName(feature: string): string {
+  return feature.startsWith("avx512") ? "avx512f" : sinceHaswell.has(feature) ? "avx_vnni" : feature;
+}
+
 export function countedBit(feature: string): number {
-  const index = (countedFeatures as readonly string[]).indexOf(
-    feature.startsWith("avx512") ? "avx512f" : feature,
-  );
+  const index = (countedFeatures as readonly string[]).indexOf(countedName(feature));
   return index < 0 ? 0 : 1 << index;
 }
 
@@ -139,13 +149,23 @@ function summed(found: Columns): CodeEvidence | null {
   });
   const home: Partial<Record<string, (index: number) => boolean>> = {
     ...{ pni: isLegacy, ssse3: isLegacy, sse4_1: isLegacy, sse4_2: isLegacy },
-    ...{ f16c: hasVectors, fma: hasVectors, avx2: hasVectors, avx512f: hasVectors },
+    ...{ f16c: hasVectors, fma: hasVectors, avx2: hasVectors, avx512f: hasVectors, avx_vnni: hasVectors },
   };
   const spread = countedFeatures.flatMap((feature): [string, FeatureSpread][] => {
     const each = spreadOf(found, home[feature] ?? everywhere, uses(feature));
     return each.functions === 0 ? [] : [[feature, each]];
   });
   if (pairs.length + spread.length === 0) return null;
+  const common = new Int32Array(countedFeatures.length).fill(-1);
+  for (let index = 0; index < found.count(); index++) {
+    const used = found.features(index);
+    for (let place = 0, left = used; left !== 0; place++, left >>>= 1)
+      if ((left & 1) !== 0) common[place] = (common[place] ?? 0) & used;
+  }
+  const beside = spread.map(([feature]): [string, string[]] => {
+    const shared = common[(countedFeatures as readonly string[]).indexOf(feature)] ?? 0;
+    return [feature, countedFeatures.filter((each) => each !== feature && (shared & countedBit(each)) !== 0)];
+  });
   const late = ["ssse3", "sse4_1", "sse4_2"].map(uses);
   return {
     vectors,
@@ -153,6 +173,7 @@ function summed(found: Columns): CodeEvidence | null {
     afterSse2: counted((index) => isLegacy(index) && late.some((each) => each(index))),
     pairs: Object.fromEntries(pairs.sort(compareFirst)),
     spread: Object.fromEntries(spread.sort(compareFirst)),
+    beside: Object.fromEntries(beside.sort(compareFirst)),
   };
 }
 

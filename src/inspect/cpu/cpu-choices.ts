@@ -3,6 +3,7 @@
 import { neverNeededFeatures, withImplied, x86Baseline } from "../../hardware/cpu-features.ts";
 import { findMarch } from "../../hardware/cpu-marches.ts";
 import type { InspectedFile } from "../file-inspection.ts";
+import { atomicsQuestion } from "./chosen-code.ts";
 import { findCpuNeed } from "./cpu-need.ts";
 import { variantFamilies } from "./dispatch.ts";
 
@@ -75,8 +76,8 @@ function leastFirst(a: CpuChoice, b: CpuChoice): number {
  */
 function featuresOf({ cpu, program, path }: VariantFile, name: string): readonly string[] {
   const neededLevel = program?.neededLevel ?? null;
-  // gcc's helpers ask before they use atomics (libgcc, config/aarch64/lse-init.c).
-  const guarded = new Set((cpu?.asks ?? []).includes("__aarch64_have_lse_atomics") ? ["atomics"] : []);
+  // gcc's helpers ask before they use atomics.
+  const guarded = new Set((cpu?.asks ?? []).includes(atomicsQuestion) ? ["atomics"] : []);
   const used = Object.entries(cpu?.features ?? {}).flatMap(([feature, { instructions }]) =>
     instructions > 0 && !neverNeededFeatures.has(feature) && !guarded.has(feature) ? [feature] : [],
   );

@@ -5,15 +5,16 @@ import { findMarch, marchesRunning, neededFeatures } from "../../hardware/cpu-ma
 import { compareVersionTexts } from "../../hardware/driver-version.ts";
 import { compareFirst } from "../../io/collections.ts";
 import { count } from "../tally.ts";
+import { atomicsQuestion, isOwnQuestion } from "./chosen-code.ts";
 import type { CpuCode } from "./cpu-code.ts";
 import { goSign } from "./go-runtime.ts";
 import { familyOf, judgeCode } from "./judge-code.ts";
 
 /**
  * `needed` is proved: the loader demands the feature. `compiledFor` is an estimate: all that is known of the file speaks for a build that
- * takes the feature for granted. The rest may be used.
+ * takes the feature for granted. `undecided`: what is known speaks for both. The rest may be used.
  */
-export type FeatureNeed = "needed" | "compiledFor" | "mayBeUsed";
+export type FeatureNeed = "needed" | "compiledFor" | "undecided" | "mayBeUsed";
 
 export interface CpuNeed {
   /** By Linux name, sorted. Other features are not used. */
@@ -29,19 +30,27 @@ export interface FileWithCode {
   readonly cpu: CpuCode;
   /** See `dispatch.ts`. */
   readonly isVariant: boolean;
+  /** Whoever loads the file may ask before: see `dispatch.ts`. */
+  readonly isOptional?: boolean;
   /** The level of the file's note, which the loader enforces. */
   readonly neededLevel: string | null;
   /** The functions of other libraries by which the file can ask: {@link asksThrough}. */
   readonly through: readonly string[];
 }
 
-export function findCpuNeed({ cpu, isVariant, neededLevel, through }: FileWithCode): CpuNeed {
+export function findCpuNeed({
+  cpu,
+  isVariant,
+  isOptional = false,
+  neededLevel,
+  through,
+}: FileWithCode): CpuNeed {
   const used = Object.entries(cpu.features)
     .filter(([name, { instructions }]) => instructions > 0 && !neverNeededFeatures.has(name))
     .map(([name]) => name);
   const exclusive = exclusiveFeatures(used);
   const own = [
-    ...cpu.asks,
+    ...cpu.asks.filter((sign) => !isOwnQuestion(sign)),
     ...(exclusive === null ? [] : [`no CPU has ${exclusive.join(" with ")}`]),
     ...(isVariant ? ["one of several files"] : []),
   ];
@@ -52,28 +61,41 @@ export function findCpuNeed({ cpu, isVariant, neededLevel, through }: FileWithCo
   const isEnded = cpu.start?.isWhole === false;
   const needOf = (name: string): FeatureNeed => {
     if (isVariant || (exclusive !== null && givenUp.has(name))) return "mayBeUsed";
-    if (isEnded || judged.isCompiledFor(name)) return "compiledFor";
+    if (judged.isCompiledFor(name)) return "compiledFor";
+    if (isEnded) return "undecided";
+    // A function with LSE alone asks nothing.
+    if (name === "atomics" && cpu.asks.includes(atomicsQuestion))
+      return (cpu.evidence?.pairs.atomics?.newer ?? 0) > 0 ? "undecided" : "mayBeUsed";
+    const isGo = cpu.asks.includes(goSign);
+    // Go's functions with both ask for one of them, and crc64nvme asks for PMULL.
+    if (isGo && name === "sha3" && cpu.evidence?.beside.sha3 !== undefined) return "undecided";
     const family = familyOf(name);
     // Go's libraries choose, whatever the program was compiled for.
     const isFamily = family !== "other" && active.has(family);
-    const isTaken = (isFamily || reached.has(name)) && !cpu.asks.includes(goSign);
+    const isTaken = (isFamily || reached.has(name)) && !isGo;
+    // What older code of the file leads to may hang on an answer that lies anywhere.
+    const isLed = family === "avx" && cpu.start?.unchosen.includes(name) !== true;
+    const taken = reached.has(name) && !isLed && !judged.isOlder(family) ? "compiledFor" : "undecided";
     if (own.length > 0) {
-      if (isTaken) return judged.isRefuted(name) || isLeftOut(name, reached) ? "mayBeUsed" : "compiledFor";
-      return family !== "avx" || judged.mayChooseAvx ? "mayBeUsed" : "compiledFor";
+      if (judged.isRefuted(name)) return "mayBeUsed";
+      if (!isTaken && (family !== "avx" || judged.mayChooseAvx)) return "mayBeUsed";
+      return taken;
     }
     const isChosen = !isTaken && (givenUp.has(name) || judged.mayChooseThrough(name));
-    return through.length > 0 && isChosen ? "mayBeUsed" : "compiledFor";
+    if (through.length > 0) return isChosen ? "mayBeUsed" : taken;
+    // Of AArch64 no pairs are known but LSE's: callers may choose what stands in a library.
+    return cpu.architecture !== "aarch64" && judged.isLikely(name) ? "compiledFor" : taken;
   };
   const found = new Map<string, FeatureNeed>(Object.keys(cpu.features).map((name) => [name, "mayBeUsed"]));
   for (const name of used) found.set(name, needOf(name));
+  for (const name of cpu.start?.mayRefuse ?? [])
+    if (!x86Baseline.has(name) && !atLeast(found.get(name), "undecided")) found.set(name, "undecided");
   for (const name of proved) found.set(name, "needed");
-  return { features: Object.fromEntries([...found].sort(compareFirst)), asks: [...own, ...through] };
-}
-
-/** Starts that reach so much of x86-64-v3 would reach AVX-512 too, if the compiler took AVX-512 for granted. */
-function isLeftOut(name: string, reached: ReadonlySet<string>): boolean {
-  const isV3 = reached.has("avx2") && reached.has("bmi2");
-  return isV3 && name.startsWith("avx512") && ![...reached].some((each) => each.startsWith("avx512"));
+  if (isOptional) for (const [name, need] of found) if (need !== "mayBeUsed") found.set(name, "undecided");
+  return {
+    features: Object.fromEntries([...found].sort(compareFirst)),
+    asks: [...new Set([...cpu.asks, ...own, ...through])],
+  };
 }
 
 /** The features that the loader or the start demands. A file of several is loaded only where its features are there. */
@@ -159,7 +181,7 @@ export function cpuOf(files: readonly ImageFile[], platform: string | null): Ima
   };
 }
 
-const needs = ["mayBeUsed", "compiledFor", "needed"] as const satisfies readonly FeatureNeed[];
+const needs = ["mayBeUsed", "undecided", "compiledFor", "needed"] as const satisfies readonly FeatureNeed[];
 
 /** True for a need that is as strong as another, or stronger. */
 export function atLeast(need: FeatureNeed | undefined, other: FeatureNeed): boolean {

@@ -7,7 +7,7 @@ import { groupBy } from "../../io/collections.ts";
 import { type ByteSource, windowBytes, withWindow } from "../byte-source.ts";
 import { type Elf, elfMachine } from "../elf/elf.ts";
 import { readSymbols, symbolNames, symbolType } from "../elf/symbols.ts";
-import { u32 } from "../little-endian.ts";
+import { u32, u64 } from "../little-endian.ts";
 
 /** gcc and clang's `__builtin_cpu_supports`, glibc, the kernel's auxiliary vector, OpenSSL, PyTorch's cpuinfo. */
 const askingNames: ReadonlySet<string> = new Set([
@@ -54,53 +54,69 @@ const pieceBytes = Math.floor(windowBytes / relocationSize) * relocationSize;
 
 const maxSigns = 20;
 
-/** Sorted; empty for a file that asks for nothing. */
-export function readDispatchSigns(source: ByteSource, elf: Elf): readonly string[] {
+export interface DispatchSigns {
+  /** Sorted; empty for a file that asks for nothing. */
+  readonly signs: readonly string[];
+  /** The addresses of the functions that choose others, when the file is loaded: IFUNC. */
+  readonly resolvers: ReadonlySet<number>;
+}
+
+export function readDispatchSigns(source: ByteSource, elf: Elf): DispatchSigns {
   const signs = new Set<string>();
+  const resolvers = new Set<number>();
   const isArm = elf.machine === elfMachine.aarch64;
   const isAsking = (name: string) =>
     (askingNames.has(name) && (isArm || !auxiliaryNames.has(name))) ||
     askingPrefixes.some((prefix) => name.startsWith(prefix));
   for (const table of ["dynamicSymbols", "symbols"] as const) {
     const names = symbolNames(source, elf, table);
-    for (const { type, nameAt } of readSymbols(source, elf, table)) {
-      if (type === symbolType.indirectFunction) signs.add("IFUNC");
+    for (const { type, nameAt, address, isImport } of readSymbols(source, elf, table)) {
+      if (type === symbolType.indirectFunction && !isImport) resolvers.add(address);
       else if (askingHeads.has(names.head(nameAt))) {
         const name = names.text(nameAt);
         if (isAsking(name)) signs.add(name);
       }
-      if (signs.size >= maxSigns) return [...signs].sort();
+      if (signs.size >= maxSigns) break;
     }
   }
-  if (withWindow((buffer) => hasIndirectRelocation(source, elf, buffer))) signs.add("IFUNC");
-  return [...signs].sort();
+  withWindow((buffer) => indirectRelocations(source, elf, buffer, (address) => resolvers.add(address)));
+  return { signs: [...signs].sort(), resolvers };
 }
 
-function hasIndirectRelocation(source: ByteSource, elf: Elf, buffer: Uint8Array): boolean {
+function indirectRelocations(
+  source: ByteSource,
+  elf: Elf,
+  buffer: Uint8Array,
+  tell: (resolver: number) => void,
+): void {
   const wanted = indirectRelocation[elf.machine];
-  if (wanted === undefined) return false;
+  if (wanted === undefined) return;
   let left = maxRelocations;
-  for (const { name, offset, size } of elf.sections) {
-    if (!relocationSections.has(name)) continue;
+  // Sections may lie over one another, which no linker does: each byte is read once.
+  let unread = 0;
+  const tables = elf.sections.filter(({ name }) => relocationSections.has(name));
+  for (const { offset, size } of tables.sort((one, other) => one.offset - other.offset)) {
+    if (offset < unread) continue;
+    unread = offset + size;
     const end = Math.min(size, left);
     left -= end;
     for (let start = 0; start < end; start += pieceBytes) {
       const bytes = source.readOver(offset + start, buffer.subarray(0, Math.min(pieceBytes, end - start)));
       for (let at = 0; at + relocationSize <= bytes.length; at += relocationSize)
-        if (u32(bytes, at + 8) === wanted) return true;
+        if (u32(bytes, at + 8) === wanted) tell(u64(bytes, at + 16));
     }
   }
-  return false;
 }
 
 /** The loader takes the folder of the CPU's highest level (glibc, ld.so(8), "glibc-hwcaps"). */
 const loaderFolder = /^(.*\/)?glibc-hwcaps\/([^/]+)\/(.+)$/;
 
 const cpuName =
-  /(^|[-_.])(avx\w*|s?sse\d?\w*(?:\.\d)?|fma\d?|haswell|sandybridge|ivybridge|piledriver|skylake\w*|cannonlake|icelake\w*|alderlake|cascadelake|cooperlake|sapphirerapids|zn?ver\d|zen\d|sve\d?|sme\d?|armv[89](?:\.\d)?\w*|x86-64-v[234])(?=[-_.]|$)/i;
+  /(^|[-_.])(avx\w*|s?sse\d?\w*(?:\.\d)?|fma\d?|haswell|sandybridge|ivybridge|piledriver|skylake\w*|cannonlake|icelake\w*|alderlake|cascadelake|cooperlake|sapphirerapids|zn?ver\d|zen\d|sve\d?|sme\d?|armv[89](?:\.\d)?\w*|x86-64-v[234]|aesni|p?clmul(?:qdq)?|gfni|v?sha_?ni|vaes|bmi[12](?:_adx)?)(?=[-_.]|$)/i;
 
 /** The word in that place of the name of the file for every CPU. */
-const plainName = /(^|[-_.])(def|default|generic|base|baseline|scalar|x64|x86-64|common)(?=[-_.]|$)/i;
+const plainName =
+  /(^|[-_.])(def|default|generic|base|baseline|portable|scalar|x64|x86-64|common)(?=[-_.]|$)/i;
 
 /** One of several files: a program or its loader takes one variant. */
 export interface Variant {
@@ -145,6 +161,32 @@ export function variantsAmong(paths: Iterable<string>): ReadonlySet<string> {
 export function isNamedForCpu(path: string): boolean {
   const file = path.slice(path.lastIndexOf("/") + 1);
   return /\.so(\.|$)/.test(file) && cpuName.test(file);
+}
+
+const library = /^lib[^/]*\.so(\.|$)/;
+const module = /^(?!lib)[^/]*\.so$/;
+
+/**
+ * The paths of optional libraries. No file links an optional library, and its name has a CPU's name, or the library stands in a folder with the
+ * modules of an environment. A program loads such a library while the program runs, if at all.
+ */
+export function optionalAmong(
+  files: readonly {
+    readonly path: string;
+    readonly soname: string | null;
+    readonly needed: readonly string[];
+  }[],
+): ReadonlySet<string> {
+  const linked = new Set(files.flatMap(({ needed }) => needed));
+  const cut = (path: string) => path.lastIndexOf("/") + 1;
+  const modules = files.filter(({ path }) => module.test(path.slice(cut(path))));
+  const withModules = new Set(modules.map(({ path }) => path.slice(0, cut(path))));
+  const optional = files.filter(({ path, soname }) => {
+    const name = path.slice(cut(path));
+    if (linked.has(name) || (soname !== null && linked.has(soname))) return false;
+    return isNamedForCpu(path) || (library.test(name) && withModules.has(path.slice(0, cut(path))));
+  });
+  return new Set(optional.map(({ path }) => path));
 }
 
 interface NamedPlace extends Variant {

@@ -5,8 +5,8 @@ import { once } from "../../io/collections.ts";
 import { type Elf, type ElfSection, elfType } from "../elf/elf.ts";
 import { u32, u64 } from "../little-endian.ts";
 
-/** The System V ABI for x86-64, "Relocation Types": R_X86_64_64 and R_X86_64_RELATIVE. */
-export const relocation = { symbol: 1, relative: 8, entry: 24 } as const;
+/** The System V ABI for x86-64, "Relocation Types": R_X86_64_64, R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT and R_X86_64_RELATIVE. */
+export const relocation = { symbol: 1, data: 6, jump: 7, relative: 8, entry: 24 } as const;
 
 export interface Relocation {
   readonly place: number;

@@ -5,7 +5,7 @@
 
 import { sum } from "../../io/collections.ts";
 import { withImplied } from "../../hardware/cpu-features.ts";
-import type { CodeEvidence, EncodingPair } from "./code-evidence.ts";
+import { type CodeEvidence, countedName, type EncodingPair } from "./code-evidence.ts";
 import type { PairName } from "./x86-pairs.ts";
 
 /** Files that choose have at most 0.72 of their functions without SSE's old encoding, files compiled for AVX at least 0.80. */
@@ -30,6 +30,9 @@ const clustered = { functions: 400, share: 0.01, spread: 0.25 };
 
 /** A file that asks through another library may do so for other reasons: it chooses only where nearly all of its functions have older code. */
 const throughOther = { functions: 24, vex: 0.6, afterSse2: 0.01 };
+
+/** A few functions with the older form stand in any file. */
+const likely = { share: 0.5, older: 4 };
 
 type Family = "avx" | "sse4" | "other";
 
@@ -97,19 +100,34 @@ export function judgeCode(evidence: CodeEvidence | null, used: readonly string[]
     spread(name).functions <= clustered.share * vectors &&
     spread(name).functions > 0 &&
     spread(name).spread <= clustered.spread;
+  // Code without FMA where FMA could be may only not have been told to contract: the pair proves nothing.
+  const isRefutedAlone = (name: string) =>
+    isClustered(name) ||
+    isRare((name === "fma" ? "avx2" : name) as PairName) ||
+    (name === "avx512f" && (isRare("avx2") || isOlderAlone("avx512f")));
+  const isRefuted = (feature: string) => {
+    const name = countedName(feature);
+    // Functions that were compiled for two extensions are chosen if one of the extensions is.
+    return isRefutedAlone(name) || (evidence?.beside[name] ?? []).some(isRefutedAlone);
+  };
   return {
     /** The encodings show that the file was compiled for the feature. */
     isCompiledFor: (feature: string) => found.has(feature),
     /** The encodings show that the file was not. */
-    isRefuted(feature: string) {
-      const name = feature.startsWith("avx512") ? "avx512f" : feature;
-      // Code without FMA where FMA could be may only not have been told to contract: the pair proves nothing.
-      return (
-        isClustered(name) ||
-        isRare((name === "fma" ? "avx2" : name) as PairName) ||
-        (name === "avx512f" && (isRare("avx2") || isOlderAlone("avx512f")))
-      );
+    isRefuted,
+    /** For a file without any question: most of the code that could have the feature has the feature. */
+    isLikely(feature: string) {
+      if (isRefuted(feature)) return false;
+      const own = countedName(feature);
+      const family = familyOf(feature);
+      const isOwn = total(own as PairName) > 0 && own !== "fma";
+      const name = isOwn ? own : family === "avx" ? "avx" : family === "sse4" ? "sse4_1" : own;
+      const { newer, older } = pair(name as PairName);
+      return older < likely.older || newer >= likely.share * (newer + older);
     },
+    /** Hardly a function has what compilers take for granted with the family. */
+    isOlder: (family: Family) =>
+      family === "sse4" && vectors >= throughOther.functions && late <= throughOther.afterSse2 * legacy,
     /** So many functions without AVX that the file is no build for AVX. */
     mayChooseAvx: share("avx") <= mostVexWhereChosen || pair("avx").newer < fewestVexOfFile,
     /** The same, for a file that asks through another library. */

@@ -53,54 +53,70 @@ interface Search {
 /** So many functions with AVX, of those that `main` hands on, tell that the program takes AVX for granted. */
 const enoughForAvx = 500;
 
-/** Sorted. The search ends early where the reader is cut. */
-export function reachedFrom({
-  starts,
-  handing,
-  reader,
-  asking,
-  answers,
-  neededBy,
-}: Search): readonly string[] {
+export interface ReachedCode {
+  /** Features of all code on the way. Sorted. */
+  readonly reached: readonly string[];
+  /** Those of code to which a way leads without a function in SSE's old encoding: such a function calls AVX by an answer, which may lie anywhere. */
+  readonly unchosen: readonly string[];
+}
+
+/** The search ends early where the reader is cut. */
+export function reachedFrom({ starts, handing, reader, asking, answers, neededBy }: Search): ReachedCode {
   const seen = new Set(starts);
   const reached = new Set<string>();
+  const unchosen = new Set<string>();
   const handed: number[] = [];
   const isAsking = (address: number) => (asking.get(address) ?? 3) <= mostCallsToAnswer;
   const hasAnswer = ({ reads, takes }: X86Instruction) =>
     (reads !== null && answers.written.has(reads)) || (takes !== null && answers.own.has(takes));
   const isQuestion = (each: X86Instruction) =>
     each.asks || (each.target !== null && isAsking(each.target)) || hasAnswer(each);
-  follow([...seen], false);
+  const behindOlder: number[] = [];
+  follow([...seen], "start");
   // A start that calls what is handed on needs no more: lang_start calls what Rust's `main` hands on.
-  follow(handed, true);
-  return [...reached].sort();
+  follow(handed, "handed");
+  follow(behindOlder, "behind older");
+  return { reached: [...reached].sort(), unchosen: [...unchosen].sort() };
 
-  function follow(queue: number[], isHanded: boolean): void {
+  function follow(queue: number[], way: "start" | "handed" | "behind older"): void {
     let left = enoughForAvx;
     for (let address = queue.pop(); address !== undefined && left > 0; address = queue.pop()) {
-      if (isHanded && seen.has(address)) continue;
-      seen.add(address);
+      if (way !== "start" && seen.has(address)) continue;
       const all = reader.instructions(address);
       if (all === null) continue;
       // A function with SSE's old encoding was not compiled for AVX, and calls code with more than SSE2 where an answer tells so.
-      const isOlder = isHanded && all.some(({ isOldVector }) => isOldVector);
+      const isOlder = all.some(({ isOldVector }) => isOldVector);
+      const isPassed = way === "handed" && isOlder;
+      if (!isPassed) seen.add(address);
       const asks = isAsking(address) || all.some(hasAnswer);
       // Behind a question all may depend on the answer, but for what no path avoids.
-      if (asks || isOlder) for (const feature of neededBy(address)) reached.add(feature);
-      if (isOlder) continue;
-      if (isHanded && all.some(({ features }) => features.includes("avx"))) left--;
-      followFrom(address, asks ? unasked(address, all, isQuestion) : all, queue);
+      if (asks || isPassed) for (const feature of neededBy(address)) add(feature, way !== "behind older");
+      if (isPassed) continue;
+      if (way === "handed" && all.some(({ features }) => features.includes("avx"))) left--;
+      const code = asks ? unasked(address, all, isQuestion) : all;
+      const isChosen = isOlder || way === "behind older";
+      followFrom(address, code, isChosen ? behindOlder : queue, !isChosen);
     }
   }
 
-  function followFrom(address: number, code: readonly X86Instruction[], queue: number[]): void {
+  function add(feature: string, isUnchosen: boolean): void {
+    reached.add(feature);
+    if (isUnchosen) unchosen.add(feature);
+  }
+
+  function followFrom(
+    address: number,
+    code: readonly X86Instruction[],
+    queue: number[],
+    isUnchosen: boolean,
+  ): void {
     const end = code.reduce((last, each) => Math.max(last, each.end), address);
     const isNamed = reader.isStart(address);
     const isOutside = (place: number) => place < address || place >= end;
     const isCode = (place: number, mayHaveNoName: boolean) =>
       reader.isStart(place) || (mayHaveNoName && reader.isUnnamed(place));
     for (const { features, flow, target, takes } of code) {
-      for (const feature of features) reached.add(feature);
+      for (const feature of features) add(feature, isUnchosen);
       const mayHaveNoName = flow === "call" || (flow === "jump" && target !== null && isOutside(target));
       if (target !== null && !seen.has(target) && isCode(target, mayHaveNoName)) queue.push(target);
       if (takes !== null && handing.has(address) && isCode(takes, !isNamed && isOutside(takes)))

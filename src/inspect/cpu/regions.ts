@@ -38,11 +38,12 @@ export const blockBytes: Readonly<Record<RegionKind, number>> = {
   constants: 256,
 };
 
-interface Loaded extends Place {
+/** A place, and where it stands in memory. */
+export interface CodeArea extends Place {
   readonly address: number;
 }
 
-interface Area extends Loaded {
+interface Area extends CodeArea {
   /** The kind of its bytes outside functions. */
   readonly kind: Exclude<RegionKind, "function">;
 }
@@ -72,6 +73,11 @@ export function* codeRegions(
     }
     if (at < end) yield region(at, end, false);
   }
+}
+
+/** Where calls may stand: an executable segment of NVIDIA's libraries is mostly constants and code for GPUs. */
+export function codeAreas(elf: Elf): readonly CodeArea[] {
+  return executableAreas(elf).filter(({ kind }) => kind !== "constants");
 }
 
 /** Sections with code, and the other bytes of executable segments. No byte is in two areas. */
@@ -105,7 +111,7 @@ function kindOf(
 }
 
 /** Sorted by their places in the file, each without the bytes of an earlier one. */
-export function disjoint<Each extends Loaded>(places: readonly Each[]): readonly Each[] {
+function disjoint<Each extends CodeArea>(places: readonly Each[]): readonly Each[] {
   const cut: Each[] = [];
   let done = 0;
   for (const each of [...places].sort((a, b) => a.offset - b.offset)) {
@@ -120,7 +126,7 @@ export function disjoint<Each extends Loaded>(places: readonly Each[]): readonly
  * Splits places at the borders of a second list, and names the place of the second list that holds each part. Both lists are sorted and
  * disjoint.
  */
-function split<Each extends Loaded, Other extends Loaded>(
+function split<Each extends CodeArea, Other extends CodeArea>(
   places: readonly Each[],
   others: readonly Other[],
 ): (readonly [Each, Other | null])[] {
@@ -143,6 +149,6 @@ function split<Each extends Loaded, Other extends Loaded>(
   return parts;
 }
 
-function partOf<Each extends Loaded>(place: Each, from: number, to: number): Each {
+function partOf<Each extends CodeArea>(place: Each, from: number, to: number): Each {
   return { ...place, address: place.address + (from - place.offset), offset: from, size: to - from };
 }

@@ -6,14 +6,20 @@ import { readSymbols, symbolNames } from "../elf/symbols.ts";
 import { u64 } from "../little-endian.ts";
 import { eachRelocation, type FixedPointers, relocation } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
+import { askedWords } from "./asked-words.ts";
 import { answersOf, reachedFrom } from "./reached-code.ts";
+import { allRefusals, noRefusals, type Refusals } from "./refusals.ts";
 import { type FunctionReader, functionReader, type X86Instruction } from "./x86-functions.ts";
 
 export interface StartCode {
   /** Feature → what demands it: the start from which no path avoids it (`a constructor`, `main`, `PyInit_polars`), or a runtime. */
   readonly needed: Readonly<Record<string, string>>;
+  /** Features without which a branch of a start ends in an error. */
+  readonly mayRefuse: readonly string[];
   /** Features of code that the starts call, or hand on the address of, without a question to the CPU on the way. Sorted. */
   readonly reached: readonly string[];
+  /** Those of `reached` to which a way leads through no function in SSE's old encoding. Sorted. */
+  readonly unchosen: readonly string[];
   /** False where a bound ended the search: the starts may reach any feature of the file. */
   readonly isWhole: boolean;
 }
@@ -85,7 +91,11 @@ function mainOf(entry: number, reader: FunctionReader): number | null {
   return null;
 }
 
-const noStart: StartCode = { needed: {}, reached: [], isWhole: true };
+function addressesOf(starts: readonly Start[], wanted: string): readonly number[] {
+  return starts.flatMap(({ name, address }) => (name === wanted ? [address] : []));
+}
+
+export const noStart: StartCode = { needed: {}, mayRefuse: [], reached: [], unchosen: [], isWhole: true };
 
 /** `asking` is of {@link askingFunctions}. */
 export function startCodeOf(
@@ -98,7 +108,11 @@ export function startCodeOf(
   const reader = functionReader(source, elf, functions, pointers);
   try {
     const starts = startsOf(source, elf, reader);
-    return starts.length === 0 ? noStart : readStartCode(elf, starts, reader, asking);
+    const refused = () => {
+      const words = askedWords(source, elf, reader, pointers, asking, addressesOf(starts, "a constructor"));
+      return words === null ? noRefusals : allRefusals(starts, reader, words);
+    };
+    return starts.length === 0 ? noStart : readStartCode(elf, starts, reader, asking, refused());
   } finally {
     reader.free();
   }
@@ -110,23 +124,25 @@ function readStartCode(
   starts: readonly Start[],
   reader: FunctionReader,
   asking: ReadonlyMap<number, number>,
+  { refuses, mayRefuse }: Refusals,
 ): StartCode {
-  const needed = new Map<string, string>();
+  const needed = new Map(refuses.map((name) => [name, "a question, and a refusal"]));
   const blocksLeft = Math.min(mostBlocks, reader.budget);
   const search: Search = { reader, known: new Map(), blocksLeft, isTrapEnd: true };
   for (const { name, address } of starts)
     for (const feature of neededBy(address, search, mostCalls))
       if (!needed.has(feature)) needed.set(feature, name);
   const untrapped: Search = { ...search, known: new Map(), isTrapEnd: false };
-  const reached = reachedFrom({
+  const code = reachedFrom({
     ...{ starts: starts.map(({ address }) => address), reader, asking },
-    handing: new Set(starts.flatMap(({ name, address }) => (name === "main" ? [address] : []))),
+    handing: new Set(addressesOf(starts, "main")),
     answers: answersOf(elf, asking, reader),
     neededBy: (address) => neededBy(address, untrapped, 1),
   });
   return {
     needed: Object.fromEntries([...needed].sort(([a], [b]) => (a < b ? -1 : 1))),
-    reached,
+    mayRefuse,
+    ...code,
     isWhole: starts.length < maxStarts && !reader.isCut(),
   };
 }

@@ -1,6 +1,6 @@
 /** Finds the CPU features of x86 code with iced-x86, which knows them for each form of an instruction. */
 
-import { Code, Decoder, DecoderOptions, type Instruction } from "iced-x86";
+import { Code, Decoder, DecoderOptions, Instruction } from "iced-x86";
 import { type ByteSource, windowBytes, withWindowAsync } from "../byte-source.ts";
 import type { ElfSegment } from "../elf/elf.ts";
 import { collectEvidence } from "./code-evidence.ts";
@@ -9,7 +9,8 @@ import { blockBytes, type CodeRegion, type Place, type RegionKind } from "./regi
 import { allForms, counters, formBits, jumpForms, known } from "./x86-codes.ts";
 import { rawDecoder } from "./x86-raw.ts";
 import { createJumps, displacement, type Jumps, longest } from "./x86-jumps.ts";
-import { createHistory, historyLength, isSwap, lastExamined, movePart, olderFormOf } from "./x86-pairs.ts";
+import { type History, historyLength, isSwap, lastExamined, movePart, olderFormOf } from "./x86-pairs.ts";
+import { asSeen, formOf, lengthOf, seenInstructions } from "./x86-seen.ts";
 
 export interface X86Code {
   readonly code: CpuCode;
@@ -21,6 +22,7 @@ export interface X86Code {
  * Lets other work run between windows, each of which takes about 30 ms.
  *
  * @param begin the place in the file at which a program begins; null for a library
+ * @param isChosen true for places of functions that say nothing of other code
  */
 export function readX86Code(
   source: ByteSource,
@@ -28,6 +30,7 @@ export function readX86Code(
   bits: 32 | 64,
   segments: readonly ElfSegment[],
   begin: number | null = null,
+  isChosen: (offset: number) => boolean = () => false,
 ): Promise<X86Code> {
   return withWindowAsync(async (buffer) => {
     const jumps = createJumps(source.size, segments);
@@ -35,6 +38,7 @@ export function readX86Code(
     if (begin !== null) jumps.jump(begin, begin);
     try {
       for (const region of regions) {
+        const isTold = region.kind === "function" && !isChosen(region.offset);
         for (let at = 0; at < region.size; ) {
           // Bytes between functions are counted block by block: a stripped Go program has no others.
           const piece = Math.min(region.size - at, blockBytes[region.kind]);
@@ -44,7 +48,7 @@ export function readX86Code(
           }
           at +=
             region.kind === "function"
-              ? sweep.countFunction(region.offset + at, region.size - at)
+              ? sweep.countFunction(region.offset + at, region.size - at, isTold)
               : sweep.countBlock(region.offset + at, region.size - at, region.kind);
         }
       }
@@ -61,30 +65,74 @@ function invalid(counts: Uint32Array): number {
 
 const { counted, pairs, parts: partsOf } = known;
 
-/** Decodes parts of one window after the other. */
-function createDecoding(bits: 32 | 64, { first, starts }: Jumps) {
-  const history = createHistory();
-  const { instructions, parts } = history;
-  /** What the instructions of one function or block told: `features` and `forms` have bits of the counted features, and of encodings. */
-  const told = { asks: false, features: 0, forms: 0, jumps: 0 };
+/** The last instructions, which are decoded where bytes seen before do not tell enough. */
+function createRing(bits: 32 | 64) {
+  const instructions = Array.from({ length: historyLength }, () => new Instruction());
+  /** Their places in the window; -1 for those that are decoded. */
+  const undecoded = new Int32Array(historyLength).fill(-1);
   let decoder: Decoder | null = null;
   let raw: ReturnType<typeof rawDecoder> | null = null;
-  /** The place of the decoder: most regions begin where the last one ends. */
+  /** The place of the decoder. */
   let reached = 0;
+
+  /** Returns the form and the length in one number. */
+  function decodeAt(position: number, turn: number): number {
+    if (decoder === null || raw === null) return 0;
+    if (reached !== position) decoder.position = position;
+    raw.decode(turn);
+    undecoded[turn] = -1;
+    const [code, length] = [raw.code(turn), raw.length(turn)];
+    known.learn(code, instructions[turn] as Instruction);
+    reached = position + length;
+    return asSeen(code, length);
+  }
+
+  const history: History = {
+    parts: new Uint8Array(historyLength),
+    turn: 0,
+    instruction(turn) {
+      const place = undecoded[turn] ?? -1;
+      if (place >= 0) decodeAt(place, turn);
+      return instructions[turn] as Instruction;
+    },
+  };
+  return {
+    ...{ history, undecoded, decodeAt },
+    setWindow(bytes: Uint8Array) {
+      // An older form may begin in the last window, whose bytes the decoder still has.
+      for (let turn = 0; turn < historyLength; turn++)
+        if (history.parts[turn] !== 0) history.instruction(turn);
+      decoder?.free();
+      decoder = new Decoder(bits, bytes, DecoderOptions.None);
+      raw = rawDecoder(decoder, instructions);
+      reached = 0;
+    },
+    free() {
+      decoder?.free();
+      for (const instruction of instructions) instruction.free();
+    },
+  };
+}
+
+/** Decodes parts of one window after the other. */
+function createDecoding(bits: 32 | 64, { first, starts }: Jumps) {
+  const ring = createRing(bits);
+  const { history, undecoded, decodeAt } = ring;
+  const { parts } = history;
+  const seen = bits === 64 ? seenInstructions() : null;
+  /** What the instructions of one function or block told: `features` and `forms` have bits of the counted features, and of encodings. */
+  const told = { asks: false, features: 0, forms: 0, jumps: 0 };
   let window: Uint8Array = new Uint8Array();
   /** The window's first byte among the marked bytes. */
   let shift = 0;
   /** The places in the window to which the jumps of the decoded part lead. A jump has two bytes. */
   const targets = new Float64Array(windowBytes / 2);
   return {
-    ...{ told, targets },
+    ...{ told, targets, free: ring.free },
     setWindow(bytes: Uint8Array, offset: number) {
-      decoder?.free();
+      ring.setWindow(bytes);
       window = bytes;
       shift = offset - first;
-      decoder = new Decoder(bits, bytes, DecoderOptions.None);
-      raw = rawDecoder(decoder, instructions);
-      reached = 0;
     },
     /**
      * Returns the end of the last instruction. Codes that `counts` had not seen go into `touched`. With `isCode` false the instructions are
@@ -96,22 +144,24 @@ function createDecoding(bits: 32 | 64, { first, starts }: Jumps) {
       let watch = false;
       let position = from;
       let turn = history.turn;
-      if (decoder !== null && reached !== from) decoder.position = from;
       let jumps = 0;
-      while (raw !== null && position < to) {
+      while (position < to) {
         const place = shift + position;
         if (isCode) starts[place >>> 3] = (starts[place >>> 3] ?? 0) | (1 << (place & 7));
         turn = (turn + 1) & (historyLength - 1);
-        raw.decode(turn);
-        const code = raw.code(turn);
+        undecoded[turn] = position;
+        let instruction = seen === null ? 0 : seen.find(window, position);
+        if (instruction === 0) {
+          instruction = decodeAt(position, turn);
+          seen?.keep(instruction);
+        }
+        const code = formOf(instruction);
         const count = counts[code] ?? 0;
-        if (count === 0) known.learn(code, instructions[turn] as Instruction);
         if (count === 0) touched?.push(code);
         counts[code] = count + 1;
-        position += raw.length(turn);
+        position += lengthOf(instruction);
         if (!isCode && code === Code.INVALID) {
           position = to;
-          if (decoder !== null) decoder.position = to;
           break;
         }
         const form = counted[code] ?? 0;
@@ -127,7 +177,6 @@ function createDecoding(bits: 32 | 64, { first, starts }: Jumps) {
         watch = isSwap(its);
       }
       history.turn = turn;
-      reached = position;
       told.asks = (features & formBits.asks) !== 0;
       told.features = features & ~allForms;
       told.forms = forms;
@@ -138,10 +187,6 @@ function createDecoding(bits: 32 | 64, { first, starts }: Jumps) {
     unmark(from: number, to: number) {
       for (let place = shift + from; place < shift + to; place++)
         starts[place >>> 3] = (starts[place >>> 3] ?? 0) & ~(1 << (place & 7));
-    },
-    free() {
-      decoder?.free();
-      for (const instruction of instructions) instruction.free();
     },
   };
 }
@@ -177,14 +222,17 @@ function createSweep(bits: 32 | 64, jumps: Jumps) {
       start = offset;
       length = bytes.length;
     },
-    countFunction(offset: number, size: number): number {
+    /** What a function that is not told asks and uses is about itself. */
+    countFunction(offset: number, size: number, isTold: boolean): number {
       if (length === 0) return size;
-      const before = invalid(sure);
-      const end = decoding.decode(offset - start, reach(offset - start + size), sure, null);
-      unknownInstructions += invalid(sure) - before;
+      const counts = isTold ? sure : stray;
+      const before = invalid(counts);
+      const end = decoding.decode(offset - start, reach(offset - start + size), counts, null);
+      unknownInstructions += invalid(counts) - before;
       lead(offset);
+      told.asks &&= isTold;
       const count = consumed(offset, size, end, true);
-      evidence.addFunction(count, told.features, told.forms);
+      if (isTold) evidence.addFunction(count, told.features, told.forms);
       return count;
     },
     countBlock(offset: number, size: number, place: Exclude<RegionKind, "function">): number {

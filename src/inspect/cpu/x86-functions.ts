@@ -12,13 +12,15 @@ import {
   RegisterExt,
 } from "iced-x86";
 import type { ByteSource } from "../byte-source.ts";
-import { type Elf, elfType, executableSection, offsetOfAddress } from "../elf/elf.ts";
+import { type Elf, elfType, offsetOfAddress } from "../elf/elf.ts";
 import type { FixedPointers } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
-import { known } from "./x86-codes.ts";
-import { longest } from "./x86-jumps.ts";
+import { maxUnnamed, roomsOf } from "./function-rooms.ts";
+import { jumpForms, known } from "./x86-codes.ts";
+import { displacement, longest } from "./x86-jumps.ts";
 import { older } from "./x86-pairs.ts";
 import { rawDecoder } from "./x86-raw.ts";
+import { asSeen, formOf, lengthOf, seenInstructions } from "./x86-seen.ts";
 
 export interface X86Instruction {
   readonly at: number;
@@ -41,8 +43,6 @@ export interface X86Instruction {
 }
 
 const maxFunction = 2 ** 21;
-/** So far a function is decoded that neither unwinding data nor a symbol names. */
-const maxUnnamed = 2 ** 14;
 const firstPiece = 512;
 /** A jump that leads farther ahead may lead to another function. */
 const farJump = 1024;
@@ -60,57 +60,34 @@ export function functionReader(
   pointers: FixedPointers,
 ) {
   const instruction = new Instruction();
+  const decode = functionDecoder(instruction, pointers, elf.type !== elfType.executable);
   const budget = Math.min(mostDecoded, mostTimes * source.size);
-  const endOfCode = codeRanges(elf);
-  const isMoved = elf.type !== elfType.executable;
   let decoded = 0;
   let isCut = false;
-  const isStart = (address: number) => ranges.addressAt(ranges.firstFrom(address)) === address;
-  /** The bytes of code from an address on before a named function; 0 inside one. */
-  const roomAt = (address: number) => {
-    const after = ranges.firstFrom(address + 1);
-    const isInside = after > 0 && address < ranges.addressAt(after - 1) + ranges.sizeAt(after - 1);
-    const end = endOfCode(address);
-    return isInside || end === null
-      ? 0
-      : Math.min(ranges.addressAt(after), end, address + maxUnnamed) - address;
-  };
-  function decode(address: number, offset: number, size: number, isNamed: boolean) {
-    const bytes = source.read(offset, size);
-    decoded += bytes.length;
-    const decoder = new Decoder(64, bytes, DecoderOptions.None);
-    decoder.ip = BigInt(address);
-    const raw = rawDecoder(decoder, [instruction]);
-    const found: X86Instruction[] = [];
-    let [at, furthest, isWhole] = [address, address, false];
-    while (at < address + bytes.length && !isWhole) {
-      raw.decode(0);
-      const code = raw.code(0);
-      const end = at + raw.length(0);
-      // What follows is data, code for a CPU that nobody knows, or cut off.
-      isWhole = code === Code.INVALID && at + longest <= address + bytes.length;
-      if (code === Code.INVALID) break;
-      const each = readInstruction(instruction, formOf(code, instruction), { at, end, pointers, isMoved });
-      found.push(each);
-      at = end;
-      if (isNamed) continue;
-      const { flow, target } = each;
-      if (flow === "branch" || (flow === "jump" && (target ?? 0) < at + farJump))
-        furthest = Math.max(furthest, target ?? 0);
-      // The cases of a switch stand behind their jump.
-      const isLast =
-        flow === "jump" || flow === "trap" || (flow === "end" && !formOf(code, instruction).isSwitch);
-      isWhole = isLast && at > furthest;
-    }
-    decoder.free();
-    return { found, isWhole };
-  }
-
+  /** Instructions at which somebody looks again and again. */
+  const heads = new Map<number, Uint8Array>();
+  const { isStart, roomAt, endAround } = roomsOf(elf, ranges);
   return {
     /** True if a named function begins at the address. */
     isStart,
     /** True if code that nothing names stands at the address. */
     isUnnamed: (address: number) => !isStart(address) && roomAt(address) > 0,
+    /** The end of the function around an address, and of code that nothing names; null outside code. */
+    endAround,
+    /** Bytes of the longest instruction from an address on, at most to the end of its function; null outside code. */
+    bytesFrom(address: number): Uint8Array | null {
+      const known = heads.get(address);
+      if (known !== undefined) return known;
+      const end = endAround(address);
+      const offset = end === null ? null : offsetOfAddress(elf, address);
+      if (end === null || offset === null) return null;
+      isCut ||= decoded + longest > budget;
+      if (isCut) return null;
+      decoded += longest;
+      const bytes = source.read(offset, Math.min(longest, end - address));
+      heads.set(address, bytes);
+      return bytes;
+    },
     /** Bytes that may be decoded in a file of this size. */
     budget,
     /** The share of the budget that was decoded so far. */
@@ -129,7 +106,9 @@ export function functionReader(
           isCut = true;
           return null;
         }
-        const { found, isWhole } = decode(address, offset, size, isNamed);
+        const bytes = source.read(offset, size + longest);
+        decoded += Math.min(size, bytes.length);
+        const { found, isWhole } = decode(bytes, size, address, isNamed);
         isCut ||= !isNamed && !isWhole && size === maxUnnamed;
         if (isWhole || size === room) return found;
       }
@@ -137,22 +116,50 @@ export function functionReader(
   };
 }
 
-/** Tells the end of the code around an address; null outside code. */
-function codeRanges({ sections }: Elf): (address: number) => number | null {
-  const code = sections
-    .filter(({ flags }) => (flags & executableSection) !== 0)
-    .sort((a, b) => a.address - b.address);
-  return (address) => {
-    let low = 0;
-    let high = code.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((code[middle]?.address ?? 0) <= address) low = middle + 1;
-      else high = middle;
+/** Answers with the instructions of a function by its bytes, and some bytes beyond; what nothing names ends where no jump leads farther. */
+function functionDecoder(instruction: Instruction, pointers: FixedPointers, isMoved: boolean) {
+  const seen = seenInstructions();
+  return (beyond: Uint8Array, size: number, address: number, isNamed: boolean) => {
+    const bytes = beyond.subarray(0, size);
+    const decoder = new Decoder(64, bytes, DecoderOptions.None);
+    const raw = rawDecoder(decoder, [instruction]);
+    const found: X86Instruction[] = [];
+    /** The address at which the decoder stands. */
+    let reached = -1;
+    let [at, furthest, isWhole] = [address, address, false];
+    while (at < address + bytes.length && !isWhole) {
+      const told = seen.find(beyond, at - address);
+      const isTold = told !== 0 && at + lengthOf(told) <= address + bytes.length;
+      if (!isTold) {
+        if (reached !== at) {
+          decoder.position = at - address;
+          decoder.ip = BigInt(at);
+        }
+        raw.decode(0);
+        reached = at + raw.length(0);
+      }
+      const code = isTold ? formOf(told) : raw.code(0);
+      const end = isTold ? at + lengthOf(told) : reached;
+      // What follows is data, code for a CPU that nobody knows, or cut off.
+      isWhole = code === Code.INVALID && at + longest <= address + bytes.length;
+      if (code === Code.INVALID) break;
+      const form = factsOf(code, instruction);
+      if (!isTold && isToldByForm(instruction, form)) seen.keep(asSeen(code, end - at));
+      const each = isTold
+        ? toldByForm(form, at, end, bytes, end - address)
+        : readInstruction(instruction, form, { at, end, pointers, isMoved });
+      found.push(each);
+      at = end;
+      if (isNamed) continue;
+      const { flow, target } = each;
+      if (flow === "branch" || (flow === "jump" && (target ?? 0) < at + farJump))
+        furthest = Math.max(furthest, target ?? 0);
+      // The cases of a switch stand behind their jump.
+      const isLast = flow === "jump" || flow === "trap" || (flow === "end" && !form.isSwitch);
+      isWhole = isLast && at > furthest;
     }
-    const around = code[low - 1];
-    const end = around === undefined ? 0 : around.address + around.size;
-    return address < end ? end : null;
+    decoder.free();
+    return { found, isWhole };
   };
 }
 
@@ -181,12 +188,14 @@ interface Form {
   readonly asks: boolean;
   readonly isSwitch: boolean;
   readonly isOldVector: boolean;
+  /** The bits of a direct jump or call; 0 for others. */
+  readonly jump: number;
 }
 
 const forms: Form[] = [];
 
 /** Each question to an instruction is a call into WebAssembly. */
-function formOf(code: Code, instruction: Instruction): Form {
+function factsOf(code: Code, instruction: Instruction): Form {
   const seen = forms[code];
   if (seen !== undefined) return seen;
   known.learn(code, instruction);
@@ -201,10 +210,25 @@ function formOf(code: Code, instruction: Instruction): Form {
     asks: asks !== null,
     isOldVector: ((known.pairs[code] ?? 0) & older("avx")) !== 0,
     isSwitch: flowControl === FlowControl.IndirectBranch,
+    jump: (known.counted[code] ?? 0) & jumpForms,
   };
   forms[code] = form;
   return form;
 }
+
+/** True where the form tells all but the target of a direct jump: no operand is an address, or may be one. */
+function isToldByForm(instruction: Instruction, { flow, isMove, jump }: Form): boolean {
+  if (flow !== "next") return jump !== 0 && instruction.op0Kind === OpKind.NearBranch64;
+  return !instruction.isIpRelMemoryOperand && !(isMove && constants.has(instruction.op1Kind));
+}
+
+function toldByForm(form: Form, at: number, end: number, bytes: Uint8Array, last: number): X86Instruction {
+  const { features, flow, asks, isOldVector, jump } = form;
+  const target = flow === "next" ? null : end + displacement(bytes, last, jump);
+  return { at, end, features, asks, isOldVector, flow, target, ...noAddresses };
+}
+
+const noAddresses = { reads: null, writes: null, takes: null, isFirstArgument: false } as const;
 
 interface Context {
   readonly at: number;

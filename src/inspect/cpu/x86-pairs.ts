@@ -3,7 +3,7 @@
  * older form. A function with the newer form was compiled for the extension, a function with the older form alone was not.
  */
 
-import { Code, Instruction, Mnemonic, OpKind, Register, RegisterExt } from "iced-x86";
+import { Code, type Instruction, Mnemonic, OpKind, Register, RegisterExt } from "iced-x86";
 
 /** By the Linux name of the extension; `avx512f` stands for all of AVX-512. Bit 2n is the newer form, bit 2n+1 the older one. */
 export const pairNames = [
@@ -109,27 +109,20 @@ function withoutV(mnemonic: Mnemonic): Mnemonic {
 
 /** The last instructions in a ring, and their parts: an older form has at most five. */
 export interface History {
-  readonly instructions: readonly Instruction[];
   readonly parts: Uint8Array;
+  /** The instruction in a place of the ring, which is decoded only where an older form may end. */
+  readonly instruction: (place: number) => Instruction;
   /** The place of the present instruction. */
   turn: number;
 }
 
 export const historyLength = 8;
 
-export function createHistory(): History {
-  return {
-    instructions: Array.from({ length: historyLength }, () => new Instruction()),
-    parts: new Uint8Array(historyLength),
-    turn: 0,
-  };
-}
-
 /** The nearest of so many instructions before the present one that has a part; null if none has. */
-function nearest({ instructions, parts, turn }: History, count: number, wanted: number): Instruction | null {
+function nearest({ parts, turn, instruction }: History, count: number, wanted: number): Instruction | null {
   for (let distance = 1; distance <= count; distance++) {
     const place = (turn - distance) & (historyLength - 1);
-    if (parts[place] === wanted) return instructions[place] ?? null;
+    if (parts[place] === wanted) return instruction(place);
   }
   return null;
 }
@@ -145,37 +138,42 @@ const evenPairs = 0x33333333;
 /** Marks of a function that stand for one of the two constants. */
 export const countMarks = { evenBits: 1 << 30, evenPairs: 1 << 31 } as const;
 
-/** The pairs whose older form ends in the present instruction. */
+/** The pairs whose older form ends in the present instruction, which is decoded only behind the form's beginning. */
 export function olderFormOf(history: History, its: number): number {
-  const instruction = history.instructions[history.turn];
-  if (instruction === undefined) return 0;
+  const present = () => history.instruction(history.turn);
   switch (its) {
     case part.shift:
     case part.rotate:
-      return isRegister(instruction, 0) ? older("bmi2") : 0;
-    case part.and:
-      return isBitTrick(instruction, nearest(history, 3, part.not), nearest(history, 3, part.lea))
-        ? older("bmi1")
-        : 0;
+      return isRegister(present(), 0) ? older("bmi2") : 0;
+    case part.and: {
+      const [not, lea] = [nearest(history, 3, part.not), nearest(history, 3, part.lea)];
+      return (not ?? lea) !== null && isBitTrick(present(), not, lea) ? older("bmi1") : 0;
+    }
     case part.constant:
-      return constantMark(instruction);
+      return constantMark(present());
     case part.unpack:
       return isFromGeneral(nearest(history, 4, part.fromGeneral)) ? older("sse4_1") : 0;
-    case part.sum:
-      return sumForms(instruction, nearest(history, 3, part.product), nearest(history, 2, part.fromInteger));
+    case part.sum: {
+      const product = nearest(history, 3, part.product);
+      const converted = nearest(history, 2, part.fromInteger);
+      return (product ?? converted) === null ? 0 : sumForms(present(), product, converted);
+    }
     case part.swap: {
       const load = nearest(history, 2, part.move);
       const isLoad = load !== null && isRegister(load, 0) && load.op1Kind === OpKind.Memory;
-      return isLoad && load.op0Register === instruction.op0Register ? older("movbe") : 0;
+      return isLoad && load.op0Register === present().op0Register ? older("movbe") : 0;
     }
     case part.move: {
       const swap = nearest(history, 1, part.swap);
-      const isStore = instruction.op0Kind === OpKind.Memory && isRegister(instruction, 1);
-      return isStore && swap?.op0Register === instruction.op1Register ? older("movbe") : 0;
+      if (swap === null) return 0;
+      const store = present();
+      const isStore = store.op0Kind === OpKind.Memory && isRegister(store, 1);
+      return isStore && swap.op0Register === store.op1Register ? older("movbe") : 0;
     }
     case part.shuffle: {
-      const move = instruction.immediate8 === 0 ? nearest(history, 2, part.fromGeneral) : null;
-      return move !== null && (move.mnemonic === M.Movd || move.mnemonic === M.Vmovd) ? older("avx2") : 0;
+      const move = nearest(history, 2, part.fromGeneral);
+      const isSingle = move !== null && (move.mnemonic === M.Movd || move.mnemonic === M.Vmovd);
+      return isSingle && present().immediate8 === 0 ? older("avx2") : 0;
     }
     case part.broadcast:
       return isFromGeneral(nearest(history, 2, part.fromGeneral)) ? older("avx512f") : 0;

@@ -4,7 +4,15 @@ import { parseComputeCapability } from "../../hardware/compute-capability.ts";
 import { findMarch } from "../../hardware/cpu-marches.ts";
 import { parseVersion } from "../../hardware/driver-version.ts";
 import { cudaIs, driverAtMost, ptxIsThere } from "./nvidia-checks.ts";
-import { type Check, cpuAtMost, gpuCodeAtMost, libcIs, noGpuCode, type Operator } from "./word-checks.ts";
+import {
+  type Check,
+  claimsAreTrue,
+  cpuAtMost,
+  gpuCodeAtMost,
+  libcIs,
+  noGpuCode,
+  type Operator,
+} from "./word-checks.ts";
 
 interface Word {
   /** The promise, for the reader of a report. */
@@ -47,6 +55,12 @@ export const expectationWords = {
     example: "driver<=550",
     check: (value) => checkOf(parseVersion(value), driverAtMost),
   },
+  claims: {
+    title: "What it says of itself",
+    operators: [""],
+    example: "claims",
+    check: () => claimsAreTrue,
+  },
   glibc: {
     title: "Oldest glibc",
     operators: ["<="],
@@ -63,7 +77,7 @@ export const expectationWords = {
     title: "What the code needs of a CPU",
     operators: ["<="],
     example: "march<=x86-64-v3",
-    check: (value) => checkOf(findMarch(value), (march) => cpuAtMost("compiledFor", march)),
+    check: (value) => checkOf(findMarch(value), (march) => cpuAtMost("undecided", march)),
   },
   "may-use": {
     title: "What the code may use of a CPU",

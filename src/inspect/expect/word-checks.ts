@@ -5,6 +5,7 @@ import { levelNeeded } from "../../hardware/cpu-levels.ts";
 import { findMarch, type March } from "../../hardware/cpu-marches.ts";
 import { compareVersions, parseVersion, type VersionParts } from "../../hardware/driver-version.ts";
 import { sum } from "../../io/collections.ts";
+import { sizeText } from "../../io/size-text.ts";
 import { count } from "../../io/table.ts";
 import { type GpuVendor, gpuVendors } from "../../hardware/gpu-vendors.ts";
 import { atLeast, type FeatureNeed } from "../cpu/cpu-need.ts";
@@ -86,11 +87,16 @@ export function targetIsThere(vendor: GpuVendor, isMeant: (target: string) => bo
   };
 }
 
+/** What no file may have, packages' own tests may not have either. */
+function everyFile({ files, tests }: ImageInspection): readonly InspectedFile[] {
+  return [...files, ...tests];
+}
+
 /** Finds every file with such a target, and what may hide one. */
 export function targetIsNowhere(vendor: GpuVendor, isMeant: (target: string) => boolean): Check {
   const { libraries, targets, unknownKinds, unknownText } = vendorCode[vendor];
   return ({ inspection }) => {
-    const holders = libraries(inspection.files).flatMap(({ files }) => files);
+    const holders = libraries(everyFile(inspection)).flatMap(({ files }) => files);
     const found = holders.flatMap((file): Finding[] => {
       const matching = targets([file]).filter(isMeant);
       if (matching.length > 0) return [{ file: file.path, found: matching.join(" ") }];
@@ -102,8 +108,18 @@ export function targetIsNowhere(vendor: GpuVendor, isMeant: (target: string) => 
   };
 }
 
+/** A gate that nothing is claimed behind would hold for everything. */
+export const claimsAreTrue: Check = ({ inspection: { claims = [] } }) =>
+  claims.length === 0
+    ? [unknown(null, "it claims nothing that is known")]
+    : claims.flatMap(({ claim, by, verdict, found, file }): readonly Finding[] => {
+        if (verdict === "true") return [];
+        const text = `${claim} (${by}) is ${verdict}: ${found}`;
+        return [{ found: text, file, ...(verdict === "not provable" && { isUnknown: true }) }];
+      });
+
 export const noGpuCode: Check = ({ inspection }) => {
-  const found = inspection.files
+  const found = everyFile(inspection)
     .filter(holdsGpuCode)
     .map((file) => ({ file: file.path, found: gpuText([file]) }));
   return [...found, ...unread(inspection, "gpu")];
@@ -120,16 +136,12 @@ function holdsGpuCode(file: InspectedFile): boolean {
 
 export function gpuCodeAtMost(most: number): Check {
   return ({ inspection }) => {
-    const holders = inspection.files.filter(holdsGpuCode);
+    const holders = everyFile(inspection).filter(holdsGpuCode);
     const bytes = sum(holders.map(bytesOf));
     if (bytes <= most) return unread(inspection, "gpu");
     const [largest] = [...holders].sort((a, b) => bytesOf(b) - bytesOf(a));
     return [{ file: largest?.path ?? null, found: `${sizeText(bytes)} in ${count(holders.length, "file")}` }];
   };
-}
-
-function sizeText(bytes: number): string {
-  return bytes < 1e5 ? `${bytes} B` : `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
 /** Compares as many parts as `wanted` has: 550.54.14 is at most 550, and 12.8 is 12. */
@@ -140,7 +152,7 @@ export function compareAsFar(version: string, wanted: VersionParts): number {
 /** The marches' names of architectures. Every x86-64 CPU runs 32-bit code. */
 const architectures = { x86_64: "amd64", x86: "amd64", aarch64: "arm64" } as const;
 
-/** `need` is the least that counts: code compiled for a feature, or code that may use the feature. */
+/** `need` is the least that counts: nothing tells whether code needs a feature, or code may use the feature. */
 export function cpuAtMost(need: FeatureNeed, march: March): Check {
   const allowed = new Set([...march.features, ...x86Baseline, ...neverNeededFeatures]);
   return ({ inspection, values }) => {
@@ -159,8 +171,10 @@ export function cpuAtMost(need: FeatureNeed, march: March): Check {
       if (features.length === 0) return [];
       const level = levelNeeded(architecture, features);
       const text = `${features.join(" ")}${level === null ? "" : ` (${level})`}`;
-      const isProved = need === "mayBeUsed" || features.some((name) => uses[name] === "needed");
-      return [{ file: file.path, found: isProved ? text : `not proved: compiled for ${text}` }];
+      const isFound = (wanted: FeatureNeed) => features.some((name) => uses[name] === wanted);
+      const how = isFound("compiledFor") ? "compiled for " : "not proved: may need ";
+      const isProved = need === "mayBeUsed" || isFound("needed");
+      return [{ file: file.path, found: isProved ? text : how + text }];
     });
     return [...beyond, ...unread(inspection, "cpu")];
   };

@@ -80,6 +80,17 @@ export async function* chunksOf(
 /** The most bytes behind an archive: padding, and the table of contents of zstd:chunked, which has some megabytes. */
 const mostBehind = 256 * 2 ** 20;
 
+/** `onBytes` gets the length of every piece. */
+export async function* countedChunks(
+  chunks: Chunks,
+  onBytes: (count: number) => void,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    onBytes(chunk.length);
+    yield chunk;
+  }
+}
+
 /** A stream whose digest is compared at its end; null compares nothing. */
 export function checked(chunks: Chunks, digest: Digest | null, name: string) {
   const hash = digest === null ? null : createHash("sha256");

@@ -1,6 +1,7 @@
 /** Puts the files of all layers together: later layers replace, whiteouts remove, links of folders lead elsewhere. */
 
 import { posix } from "node:path";
+import type { ClaimFile } from "../claims/claim-files.ts";
 import type { FileInspection } from "../file-inspection.ts";
 import { confPath } from "../loader/ld-conf.ts";
 import type { LoaderRecord } from "../loader/loader-record.ts";
@@ -29,6 +30,8 @@ export interface ImageFiles {
   readonly packages: readonly PackageRecords[];
   /** The names of code in modules of Python, by the path of the module. */
   readonly named: ReadonlyMap<string, readonly string[]>;
+  /** What packages say of themselves, by the path of the file that says it. */
+  readonly claims: ReadonlyMap<string, ClaimFile>;
   /** Package databases that could not be read. */
   readonly unread: readonly UnopenedFile[];
   /** Settings of loaders, by the path of their file. */
@@ -86,6 +89,7 @@ function collectFiles(root: Node): Omit<ImageFiles, "realPath"> {
   const unread: UnopenedFile[] = [];
   const loader = new Map<string, LoaderRecord>();
   const named = new Map<string, readonly string[]>();
+  const claims = new Map<string, ClaimFile>();
   const unvisited: { node: Node; path: string }[] = [{ node: root, path: "" }];
   for (let next = unvisited.pop(); next !== undefined; next = unvisited.pop()) {
     const { node, path } = next;
@@ -96,6 +100,7 @@ function collectFiles(root: Node): Omit<ImageFiles, "realPath"> {
       for (const [inner, reason] of Object.entries(file.unopened))
         unopened.push({ path: path + inner, layer, reason });
       for (const [inner, names] of Object.entries(file.named ?? {})) named.set(path + inner, names);
+      for (const [inner, claim] of Object.entries(file.claims ?? {})) claims.set(path + inner, claim);
       if (file.packages !== undefined) packages.push(file.packages);
       if (file.loader !== undefined) loader.set(path, file.loader);
       const reason = file.packages?.unread;
@@ -112,6 +117,7 @@ function collectFiles(root: Node): Omit<ImageFiles, "realPath"> {
     unopened: unopened.sort(byPath),
     packages,
     named,
+    claims,
     unread: unread.sort(byPath),
     loader,
   };

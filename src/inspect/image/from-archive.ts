@@ -6,7 +6,7 @@
 import { isRecord, parseJson, text } from "../../io/json.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
-import { type Chunks, createChunkReader } from "./chunks.ts";
+import { type Chunks, countedChunks, createChunkReader } from "./chunks.ts";
 import { compressionBy, unpacked } from "./decompress.ts";
 import { invalidImage } from "./invalid-image.ts";
 import { inspectLayer, type LayerInspection, normalPath } from "./layer.ts";
@@ -45,14 +45,28 @@ export async function saysImage(chunks: Chunks, name: string): Promise<boolean> 
   return false;
 }
 
-/** Throws `IMAGE_INVALID`. */
+/**
+ * Throws `IMAGE_INVALID`.
+ *
+ * @param total the archive's bytes; null while they are unknown
+ */
 export async function openFromArchive(
   chunks: Chunks,
   name: string,
   source: ImageSourceKind,
   options: OpenOptions,
+  total: number | null = null,
 ): Promise<OpenedImage> {
-  const archive = await readParts(unpacked(chunks, name), name, source, options);
+  const progress = { layer: 0, layers: null, bytes: 0, total };
+  const tell = (layer: number) => {
+    progress.layer = layer;
+    options.onProgress?.({ ...progress });
+  };
+  const counted = countedChunks(chunks, (count) => {
+    progress.bytes += count;
+    tell(progress.layer);
+  });
+  const archive = await readParts(unpacked(counted, name), name, source, options, tell);
   return assemble(archive, name, source, options.platform);
 }
 
@@ -60,12 +74,12 @@ async function readParts(
   chunks: Chunks,
   name: string,
   source: ImageSourceKind,
-  { cache, inspector, onProgress = () => {} }: OpenOptions,
+  { cache, inspector }: OpenOptions,
+  tell: (layer: number) => void,
 ): Promise<ArchiveParts> {
   const json = new Map<string, Uint8Array>();
   const layers = new Map<string, LayerInspection>();
   const links = new Map<string, string>();
-  let bytes = 0;
   let heldBytes = 0;
   for await (const entry of readTar(chunks, name)) {
     const path = normalPath(entry.path);
@@ -91,16 +105,12 @@ async function readParts(
       continue;
     }
     if (!isLayerHead(head)) continue;
-    const onBytes = (count: number) => {
-      bytes += count;
-      onProgress({ layer: layers.size, layers: null, bytes });
-    };
     const blob = { chunks: reader.behind(head), digest };
-    const layer = await inspectLayer(blob, `${path} of ${name}`, onBytes, inspector);
+    const layer = await inspectLayer(blob, `${path} of ${name}`, () => tell(layers.size), inspector);
     if (key !== null) await cache.keep(key, layer);
     layers.set(path, layer);
   }
-  onProgress({ layer: layers.size, layers: null, bytes });
+  tell(layers.size);
   return { json, layers, links };
 }
 

@@ -4,7 +4,7 @@ import { ImgmatchError } from "../../errors.ts";
 import type { World } from "../../io/world.ts";
 import type { LocalEngine } from "../../lock/lock.ts";
 import { type EngineImages, openEngineImages } from "../../oci/engine/engine-images.ts";
-import { hasPodman } from "../../oci/engine/podman-images.ts";
+import { isPodmanAlone } from "../../oci/engine/engine-endpoint.ts";
 import { once } from "../../io/collections.ts";
 import { openFromArchive } from "./from-archive.ts";
 import type { OpenedImage, OpenOptions } from "./open-layers.ts";
@@ -38,8 +38,7 @@ export function lookInEngine(
 ): EngineLook {
   const tryOpen = (name: LocalEngine) => openOne({ env, signal }, name);
   const open = once(async (): Promise<Opened> => {
-    const docker = await tryOpen(engine ?? "docker");
-    if (docker.ok || engine !== undefined || !docker.isAbsent || !hasPodman(env)) return docker;
+    if (engine !== undefined || !(await isPodmanAlone(env))) return tryOpen(engine ?? "docker");
     const podman = await tryOpen("podman");
     if (podman.ok) tell(`there is no Docker here: ${podman.images.shown} is asked (--engine podman)`);
     return podman;

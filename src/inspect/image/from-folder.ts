@@ -11,7 +11,7 @@ import { digestOf } from "../../oci/digest-of.ts";
 import { headBytes, holdsCode } from "../file-inspection.ts";
 import type { FileInspector } from "../workers/file-inspector.ts";
 import { sharedInspector } from "../workers/thread-inspector.ts";
-import { chunksOf } from "./chunks.ts";
+import { chunksOf, countedChunks } from "./chunks.ts";
 import { type ArchiveBudget, archiveBudget } from "./archive-budget.ts";
 import { inspectContent, inspectProgram } from "./inspect-content.ts";
 import { type LayerInspection, layerChanges } from "./layer.ts";
@@ -52,14 +52,14 @@ async function openFiles(
   const found: (string | FoundLink)[] = [];
   const vanished = { count: 0 };
   for await (const path of pathsOf(vanished)) {
-    onProgress({ layer: 0, layers: 1, bytes: 0 });
+    onProgress({ layer: 0, layers: 1, bytes: 0, total: null });
     found.push(path);
   }
-  const key = await keyOf(folder, found, began);
+  const { key, total } = await keyOf(folder, found, began);
   const known = key && (await cache.find(key));
   const { layer, isWhole } = known
     ? { layer: known, isWhole: false }
-    : await openEach(folder, found, onProgress, inspector, vanished);
+    : await openEach(folder, found, progressTo(onProgress, total), inspector, vanished);
   if (key !== null && isWhole) await cache.keep(key, layer);
   return {
     ...named,
@@ -74,13 +74,14 @@ async function openFiles(
 /** A file that was changed so shortly before may change again without another time. */
 const shortestAgeMs = 2_000;
 
-/** Stands in the cache for the content of these files, by what git compares; null if later content could not be told from it. */
+/** The key stands in the cache for the content of these files, by what git compares; null if later content could not be told from it. */
 async function keyOf(
   folder: string,
   paths: readonly (string | FoundLink)[],
   began: number,
-): Promise<Digest | null> {
+): Promise<{ readonly key: Digest | null; readonly total: number }> {
   const lines: unknown[] = [];
+  let [total, isSettled] = [0, true];
   for (const [index, path] of paths.entries()) {
     if (index % 1000 === 999) await new Promise(setImmediate);
     if (typeof path !== "string") {
@@ -88,17 +89,28 @@ async function keyOf(
       continue;
     }
     const status = statSync(join(folder, path), { bigint: true, throwIfNoEntry: false });
-    if (status === undefined || began - Number(status.ctimeMs) < shortestAgeMs) return null;
+    total += Number(status?.size ?? 0);
+    if (status === undefined || began - Number(status.ctimeMs) < shortestAgeMs) isSettled = false;
+    if (!isSettled || status === undefined) continue;
     const { dev, ino, size, mtimeNs, ctimeNs } = status;
     lines.push([path, ...[dev, ino, size, mtimeNs, ctimeNs].map(String)]);
   }
-  return digestOf(JSON.stringify(lines));
+  return { key: isSettled ? digestOf(JSON.stringify(lines)) : null, total };
+}
+
+/** Gets the bytes that were read since the last call. */
+function progressTo(onProgress: NonNullable<OpenOptions["onProgress"]>, total: number) {
+  let bytes = 0;
+  return (count: number) => {
+    bytes += count;
+    onProgress({ layer: 0, layers: 1, bytes, total });
+  };
 }
 
 async function openEach(
   folder: string,
   paths: readonly (string | FoundLink)[],
-  onProgress: NonNullable<OpenOptions["onProgress"]>,
+  onBytes: (count: number) => void,
   inspector: FileInspector,
   vanished: Vanished,
 ): Promise<{ readonly layer: LayerInspection; readonly isWhole: boolean }> {
@@ -117,13 +129,13 @@ async function openEach(
       isWhole = false;
       if (isErrno(error, "ENOENT")) vanished.count++;
       else collected.sink.unopened("", faultOf(error));
+      onBytes(0);
       return null;
     });
     if (file !== null) {
       size += file.size;
-      await inspectOpen(file, path, collected, budget);
+      await inspectOpen(file, path, collected, budget, onBytes);
     }
-    onProgress({ layer: 0, layers: 1, bytes: size });
     changes.addFile(path, collected.opened());
   }
   return { layer: { changes: await changes.result(), size }, isWhole };
@@ -142,14 +154,19 @@ async function inspectOpen(
   path: string,
   { sink, readKnown }: ReturnType<typeof collect>,
   budget: ArchiveBudget,
+  onBytes: (count: number) => void,
 ): Promise<void> {
   let isTaken = false;
   try {
     const source = sourceOf(file);
-    if (await readKnown(file.size, async () => source.read(0, file.size))) return;
-    isTaken = file.size <= maxSpool && holdsCode(source.read(0, headBytes));
+    const isKnown = await readKnown(file.size, async () => source.read(0, file.size));
+    isTaken = !isKnown && file.size <= maxSpool && holdsCode(source.read(0, headBytes));
     if (isTaken) await inspectProgram(file, sink, budget);
-    else await inspectContent("", chunksOf(source), sink, budget, path);
+    else if (!isKnown) {
+      await inspectContent("", countedChunks(chunksOf(source), onBytes), sink, budget, path);
+      return;
+    }
+    onBytes(file.size);
   } finally {
     if (!isTaken) closeSpooled(file);
   }

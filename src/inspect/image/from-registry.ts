@@ -3,6 +3,7 @@
 import { ImgmatchError } from "../../errors.ts";
 import { parseJson } from "../../io/json.ts";
 import { isIndexType } from "../../oci/media-types.ts";
+import { platformEntries } from "../../oci/platform-entries.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../../oci/reference.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
 import { selectPlatformManifest } from "../../oci/registry/platform-image.ts";
@@ -37,7 +38,9 @@ export async function openFromRegistry(
     chunks: named(client.streamBlob(reference, digest, size), layer),
     digest: null,
   }));
-  return { source: "registry", name, digest, layers, ...configParts(config) };
+  const rows = isIndexType(top.mediaType) ? platformEntries(parseJson(top.bytes)) : [];
+  const row = rows.find((each) => each.digest === digest)?.platform ?? null;
+  return { source: "registry", name, digest, layers, row, ...configParts(config) };
 }
 
 /** Errors of the registry name the layer. */

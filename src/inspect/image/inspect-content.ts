@@ -2,6 +2,7 @@
 
 import { faultOf } from "../../errors.ts";
 import type { ByteSource } from "../byte-source.ts";
+import { claimReader, maxClaim } from "../claims/claim-files.ts";
 import { headBytes, holdsCode, holdsCodeFrom } from "../file-inspection.ts";
 import { maxScript } from "../loader/shell-path.ts";
 import {
@@ -43,7 +44,6 @@ const closed: readonly (readonly [string, RegExp])[] = [
   ["RPM", /^edabeedb/],
   ["cpio", /^30373037303[127]/],
   ["squashfs", /^68737173/],
-  ["kpack", /^4b50414b/],
 ];
 /** Debian's packages are `ar` archives, as static libraries are: the name tells them apart. */
 const debianPackage = { name: /\.deb$/, head: /^213c617263683e0a/ };
@@ -194,6 +194,8 @@ async function openUnmarked(
   const { sink } = opening;
   const isPython = name.endsWith(".py");
   const isScript = head[0] === 0x23 && head[1] === 0x21;
+  const isClaim = path !== "" && claimReader(path) !== null;
+  const longest = isClaim ? maxClaim : isPython ? maxPython : isScript && path === "" ? maxScript : -1;
   const seen = { bytes: 0, firstZero: Number.POSITIVE_INFINITY };
   const text: Uint8Array[] = [];
   const watched = async function* (): Chunks {
@@ -206,15 +208,16 @@ async function openUnmarked(
         const zero = chunk.indexOf(0);
         if (zero !== -1) seen.firstZero = seen.bytes + zero;
       }
-      if (isPython ? seen.bytes <= maxPython : isScript && path === "" && seen.bytes <= maxScript)
-        text.push(chunk);
+      if (seen.bytes <= longest) text.push(chunk);
       seen.bytes += chunk.length;
       yield chunk;
     }
   };
   const first = await findMark(watched(), ["zip", "gpu", "program"]);
   if (text.length > 0) {
-    const whole = Buffer.concat(text).toString("utf8");
+    const bytes = Buffer.concat(text);
+    if (isClaim) sink.claim(path, bytes);
+    const whole = bytes.toString("utf8");
     if (isPython) sink.python(path, whole);
     if (isScript && path === "") sink.script(whole);
   }

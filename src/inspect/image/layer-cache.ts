@@ -13,7 +13,7 @@ import { digestOf } from "../../oci/digest-of.ts";
 import type { LayerInspection } from "./layer.ts";
 
 /** Raise it when the findings change: older entries are not read. */
-const analyserVersion = 20;
+const analyserVersion = 23;
 
 export interface LayerCache {
   find(digest: Digest): Promise<LayerInspection | null>;
@@ -31,14 +31,14 @@ export function cacheFolder(env: Readonly<Record<string, string | undefined>>): 
 const maxUnpacked = 512 * 2 ** 20;
 
 /** A folder that others may write is not read: an entry without a feature would let an image run on hosts on which it crashes. */
-export function folderCache(folder: string): LayerCache {
-  const layers = join(folder, `layers-${analyserVersion}`);
+export function folderCache(folder: string, gpuAlone = false): LayerCache {
+  const layers = join(folder, `layers-${analyserVersion}${gpuAlone ? "-gpu" : ""}`);
   const fileOf = (digest: Digest) => join(layers, `${digest.slice("sha256:".length)}.gz`);
   return {
     async find(digest) {
       const file = fileOf(digest);
-      if (findWritableByOthers([file, layers, folder]) !== null) return null;
       try {
+        if (findWritableByOthers([file, layers, folder]) !== null) return null;
         const bytes = await promisify(gunzip)(await readFile(file), { maxOutputLength: maxUnpacked });
         return unsealed(bytes.toString("utf8"));
       } catch {

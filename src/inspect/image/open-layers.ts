@@ -1,13 +1,15 @@
 /** Opens the layers of an image in order: each comes from the cache, or is opened and kept there. */
 
+import { sum } from "../../io/collections.ts";
 import type { OpenProgress } from "../../lock/statement.ts";
 import type { Digest } from "../../oci/digest.ts";
+import { countedChunks } from "./chunks.ts";
 import type { FileInspector } from "../workers/file-inspector.ts";
 import { invalidImage } from "./invalid-image.ts";
 import { inspectLayer, type LayerBlob, type LayerInspection } from "./layer.ts";
 import type { LayerCache } from "./layer-cache.ts";
 
-export async function openLayers<Layer extends { readonly digest: Digest }>(
+export async function openLayers<Layer extends { readonly digest: Digest; readonly size: number }>(
   layers: readonly Layer[],
   name: string,
   { cache, inspector, onProgress = () => {} }: OpenOptions,
@@ -15,7 +17,8 @@ export async function openLayers<Layer extends { readonly digest: Digest }>(
 ): Promise<OpenedImage["layers"]> {
   const opened: OpenedImage["layers"][number][] = [];
   let [bytes, changes, names] = [0, 0, 0];
-  const tell = () => onProgress({ layer: opened.length, layers: layers.length, bytes });
+  const total = sum(layers.map(({ size }) => size));
+  const tell = () => onProgress({ layer: opened.length, layers: layers.length, bytes, total });
   for (const [index, layer] of layers.entries()) {
     tell();
     let found = await cache.find(layer.digest);
@@ -25,9 +28,11 @@ export async function openLayers<Layer extends { readonly digest: Digest }>(
         bytes += count;
         tell();
       };
-      found = await inspectLayer(blobOf(layer, layerName), layerName, onBytes, inspector);
+      const { chunks, digest } = blobOf(layer, layerName);
+      const blob = { chunks: countedChunks(chunks, onBytes), digest };
+      found = await inspectLayer(blob, layerName, tell, inspector);
       await cache.keep(layer.digest, found);
-    }
+    } else bytes += layer.size;
     changes += found.changes.length;
     for (const change of found.changes) names += change.path.length;
     if (changes > mostChanges || names > mostNames)
@@ -55,6 +60,8 @@ export interface OpenedImage {
   readonly digest: Digest | null;
   /** `linux/amd64`; null if it is unknown. */
   readonly platform: string | null;
+  /** The platform that the index's row names; absent or null without one. */
+  readonly row?: string | null;
   /** Lowest first. */
   readonly layers: readonly (LayerInspection & { readonly digest: Digest | null })[];
   /** Digests of the layers' uncompressed archives by the image's configuration; null without one. */

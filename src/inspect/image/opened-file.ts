@@ -1,5 +1,7 @@
 /** Collects what one path of an image holds: programs, archives with programs, a package database, settings of the loader. */
 
+import { once } from "../../io/collections.ts";
+import { type ClaimFile, claimReader, maxClaim } from "../claims/claim-files.ts";
 import type { FileInspection } from "../file-inspection.ts";
 import { type LoaderRecord, loaderReader, scriptRecord } from "../loader/loader-record.ts";
 import { databaseReader } from "../packages/databases.ts";
@@ -18,6 +20,8 @@ export interface OpenedFile {
   readonly loader?: LoaderRecord;
   /** Names of code in modules of Python, by their paths: `jitlink.ptx`. */
   readonly named?: Readonly<Record<string, readonly string[]>>;
+  /** What packages say of themselves, by the path of the file that says it. */
+  readonly claims?: Readonly<Record<string, ClaimFile>>;
 }
 
 export interface ContentSink {
@@ -28,6 +32,8 @@ export interface ContentSink {
   script(text: string): void;
   /** The text of a module of Python. */
   python(path: string, text: string): void;
+  /** A file with a claim, in an archive. */
+  claim(path: string, bytes: Uint8Array): void;
 }
 
 /**
@@ -39,7 +45,8 @@ export function collect(path: string, inspector: FileInspector) {
   const unopened = new Map<string, string>();
   const records: { packages?: PackageRecords; loader?: LoaderRecord } = {};
   const named = new Map<string, readonly string[]>();
-  const isEmpty = () => unopened.size + named.size + Object.keys(records).length === 0;
+  const claims = new Map<string, ClaimFile>();
+  const isEmpty = () => unopened.size + named.size + claims.size + Object.keys(records).length === 0;
   const keep = (loader: LoaderRecord | null) => {
     if (loader !== null) records.loader = loader;
   };
@@ -55,9 +62,15 @@ export function collect(path: string, inspector: FileInspector) {
       unopened: Object.fromEntries(unopened),
       ...records,
       ...(named.size > 0 && { named: Object.fromEntries(named) }),
+      ...(claims.size > 0 && { claims: Object.fromEntries(claims) }),
     };
   };
+  const claim = (inner: string, bytes: Uint8Array) => {
+    const found = claimReader(inner === "" ? path : inner)?.(bytes) ?? null;
+    if (found !== null) claims.set(inner, found);
+  };
   const sink: ContentSink = {
+    claim,
     async file(inner, file) {
       const { accepted, found } = inspector.inspect(file, inner === "" && mayBePackaged(path));
       // `opened` throws the error, unless the image turns out to be broken first.
@@ -74,13 +87,16 @@ export function collect(path: string, inspector: FileInspector) {
   };
   return {
     sink,
-    /** Reads a package database, or a file of the loader. False for any other file. */
-    async readKnown(size: number, whole: () => Promise<Uint8Array>): Promise<boolean> {
+    /** Reads a package database, a file of the loader, or a package's claim. False for any other file. */
+    async readKnown(size: number, content: () => Promise<Uint8Array>): Promise<boolean> {
+      const whole = once(content);
       const database = databaseReader(path, size);
       const loader = database === null ? loaderReader(path, size) : null;
+      const isClaim = size <= maxClaim && claimReader(path) !== null;
       if (database !== null) records.packages = await database(whole);
       else if (loader !== null) keep(loader(await whole()));
-      return database !== null || loader !== null;
+      if (isClaim) claim("", await whole());
+      return database !== null || loader !== null || isClaim;
     },
     opened: () => (files.length === 0 && isEmpty() ? null : opened()),
   };

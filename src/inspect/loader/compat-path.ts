@@ -10,7 +10,7 @@
  * 4. the order of the folders in `ld.so.conf`
  */
 
-import type { OnPath } from "../../lock/requirement.ts";
+import type { DroppedLinks, OnPath } from "../../lock/requirement.ts";
 import type { ProgramFacts } from "../file-inspection.ts";
 import type { DriverFiles, LibraryFile } from "../nvidia/driver-files.ts";
 import type { ImageStart } from "../image/open-layers.ts";
@@ -37,6 +37,8 @@ export interface ImageDriver extends DriverFiles {
   readonly compatPath: CompatPath | null;
   /** The major of the L4T release of its packages; null if there are none, or of several. */
   readonly l4t: string | null;
+  /** Libraries of a Jetson's driver that JetPack 7 has dropped and the image lacks, each with a file that is linked with it. */
+  readonly links: DroppedLinks;
 }
 
 export interface LoaderView {

@@ -25,7 +25,7 @@ const runtimeLibrary =
   /^(libcu(?:dart|blas|blasLt|dnn|fft|rand|solver|sparse|sparseLt|file|pti|tensor)|libnccl|libnv(?:rtc|JitLink|fatbin|jpeg|infer)|libnpp\w+)(?:-[0-9a-f]{8})?\.so\.(\d+(?:\.\d+){0,3})$/;
 /** Also the parts of cuDNN, cuSOLVER and others, which have no versions of their own. */
 const ownLibrary =
-  /^lib(?:cu(?:dart|blas|dnn|fft|rand|solver|sparse|file|pti|tensor)|nccl|npp|nv(?:rtc|JitLink|fatbin|jpeg|infer|shmem))\w*[-.]/;
+  /^lib(?:cu(?:dart|dadevrt|blas|dnn|fft|rand|solver|sparse|file|pti|tensor)|nccl|npp|nv(?:rtc|JitLink|fatbin|jpeg|infer|shmem|blas|perf))\w*[-.]/;
 
 export function isNvidiaLibrary(path: string): boolean {
   return ownLibrary.test(path.slice(path.lastIndexOf("/") + 1));

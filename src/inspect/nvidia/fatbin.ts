@@ -104,7 +104,8 @@ function* readConcatenated(
     return;
   }
   const compression = compressionOf(u64(head, 40), u32(head, 16));
-  for (const entry of entries) yield { ...entry, compression };
+  const packed = { at, size: u32(head, 4) + whole.size };
+  for (const entry of entries) yield { ...entry, compression, packed };
 }
 
 function entriesOf(table: Uint8Array, count: number): readonly FatbinEntry[] | null {
@@ -145,6 +146,8 @@ export interface FatbinEntry {
   readonly payload: { readonly at: number; readonly size: number } | null;
   /** The place of header and payload; absent inside a concatenated entry. */
   readonly whole?: { readonly at: number; readonly size: number };
+  /** The place of the concatenated entry that it is in. */
+  readonly packed?: { readonly at: number; readonly size: number };
 }
 
 export const entryKind = { ptx: 1, cubin: 2, oldCubin: 4, lto: 8, concatenated: 0x100 } as const;

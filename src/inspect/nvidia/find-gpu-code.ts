@@ -18,7 +18,7 @@ import {
   registeredPlaces,
   relocatablePlace,
 } from "./gpu-inspection.ts";
-import { decompressLz4, lz4Bound } from "./lz4.ts";
+import { decompressLz4, lz4Bound, lz4Length } from "./lz4.ts";
 
 /** The first block of a zstd frame holds at most 128 KiB (RFC 8878, 3.1.1.2.4). */
 const firstBlock = 2 ** 17 + 64;
@@ -45,7 +45,16 @@ export function gpuCodeSearch(
   onPiece: (piece: FoundPiece) => void = () => {},
 ): { readonly patterns: readonly CodePattern[]; readonly result: () => GpuCode | null } {
   const tally = createGpuTally();
-  const search: Search = { source, tally, onPiece, place, samples: 16, failures: 0, decompressed: 0 };
+  const search: Search = {
+    source,
+    tally,
+    onPiece,
+    place,
+    samples: 16,
+    failures: 0,
+    decompressed: 0,
+    measured: 0,
+  };
   return {
     patterns: [
       { lead: 1, bytes: Buffer.from(containerMagic.subarray(1)), found: (at) => foundContainer(search, at) },
@@ -73,6 +82,8 @@ interface Search {
   samples: number;
   failures: number;
   decompressed: number;
+  /** Bytes that were read to tell the ends of LZ4 blocks. */
+  measured: number;
 }
 
 /** The place of code, and its bytes there. */
@@ -136,17 +147,25 @@ async function foundCubin(search: Search, at: number): Promise<number> {
   const beginning = decompressLz4(source.read(start, 512), 64);
   const header = beginning === null ? null : readCubinHeader(beginning);
   if (beginning === null || header === null) return at;
-  // No field tells where an LZ4 block ends: it is no longer than its content.
   const end = endOfTables(beginning);
   await addCompressed(
     search,
-    { at: start, bytes: Math.min(end, source.size - start) },
+    { at: start, bytes: lz4Bytes(search, start, end) },
     end,
     header,
     "lz4",
     (limit) => decompressLz4(source.read(start, lz4Bound(limit)), limit),
   );
   return at;
+}
+
+/** No field tells where an LZ4 block ends, so its lengths are read. Past the budget, its longest possible size stands. */
+function lz4Bytes(search: Search, start: number, plain: number): number {
+  const { source } = search;
+  const most = Math.min(lz4Bound(Math.min(plain, largestCubin)), source.size - start);
+  if (search.measured > freeDecompressed + maxRatio * source.size) return most;
+  search.measured += most;
+  return lz4Length(source.read(start, most), plain) ?? most;
 }
 
 async function foundFrame(search: Search, at: number): Promise<number> {

@@ -3,7 +3,7 @@
 import { compareVersionTexts } from "../../hardware/driver-version.ts";
 import { compareTargets, isPtx } from "../../hardware/gpu-target.ts";
 import { cudaCodeEntry, toolkitsOfPtx } from "../../hardware/ptx-versions.ts";
-import { compareText } from "../../io/collections.ts";
+import { compareText, groupBy } from "../../io/collections.ts";
 import { count, createCodeTally, sortedCounts } from "../tally.ts";
 import type { FatbinCompression, FatbinEntry } from "./fatbin.ts";
 
@@ -12,6 +12,11 @@ export interface GpuCode {
   readonly modules: number;
   /** Bytes in the file. */
   readonly bytes: number;
+  /**
+   * Of `bytes`, those of each target, compressed or not: `sm_90`, `compute_90`, `lto_90`, `unknown`. Targets whose code is compressed as one
+   * stand together: `sm_80,sm_90`. Headers of containers are of no target.
+   */
+  readonly sizes: Readonly<Record<string, number>>;
   /** Machine code and PTX that the driver loads: `sm_90a`, `compute_90`. Only what the file {@link registers}, if it registers any. */
   readonly targets: readonly TargetCount[];
   /**
@@ -82,7 +87,7 @@ function createPart() {
 }
 
 export function createGpuTally() {
-  const { add, complain, result } = createCodeTally();
+  const { add, measure, complain, result } = createCodeTally();
   const parts = { registered: createPart(), embedded: createPart() };
   const [relocatable, lto]: [TargetCounts, TargetCounts] = [new Map(), new Map()];
   const unknown = new Map<number, number>();
@@ -92,6 +97,9 @@ export function createGpuTally() {
       add(place, bytes);
       const isLinked = place !== relocatablePlace;
       const part = isLinked && !registeredPlaces.has(place) ? parts.embedded : parts.registered;
+      for (const [at, found] of groupBy(entries, ({ packed }) => packed?.at ?? null))
+        if (at === null) for (const entry of found) measure([sizeName(entry)], entry.whole?.size ?? bytes);
+        else measure(found.map(sizeName).sort(compareTargets), found[0]?.packed?.size ?? 0);
       const seen = new Set<string>();
       for (const entry of entries) {
         count(compression, entry.compression);
@@ -127,6 +135,11 @@ export function createGpuTally() {
 
 function targetOf({ kind, arch, suffix }: FatbinEntry): string {
   return `${kind === "cubin" ? "sm" : "compute"}_${arch}${suffix}`;
+}
+
+function sizeName(entry: FatbinEntry): string {
+  if (entry.kind === "unknown") return entry.kind;
+  return entry.kind === "lto" ? `lto_${entry.arch}${entry.suffix}` : targetOf(entry);
 }
 
 function toolkitOf(entry: FatbinEntry, exact: string | null): Omit<ToolkitCount, "entries"> | null {

@@ -1,7 +1,8 @@
 /** Derives the needs of an image's code for NVIDIA: the toolkit, the targets and the driver. */
 
+import { compareVersionTexts } from "../../hardware/driver-version.ts";
 import { groupBy } from "../../io/collections.ts";
-import type { OnPath } from "../../lock/requirement.ts";
+import type { DroppedLinks, OnPath } from "../../lock/requirement.ts";
 import type { InspectedFile } from "../file-inspection.ts";
 import type { ImageDriver } from "../loader/compat-path.ts";
 import type { DriverFiles } from "./driver-files.ts";
@@ -20,7 +21,12 @@ import {
 import { applicationFiles, cudaCode, type ImageGpu } from "./gpu-inspection.ts";
 
 export type MeasuredDriver =
-  | { readonly mode: "host"; readonly minimum: string; readonly l4t?: string }
+  | {
+      readonly mode: "host";
+      readonly minimum: string;
+      readonly l4t?: string;
+      readonly links?: DroppedLinks;
+    }
   | { readonly mode: "bundled"; readonly version: string }
   | {
       readonly mode: "compat";
@@ -30,6 +36,7 @@ export type MeasuredDriver =
       /** The driver branches in the note of its libcuda; null without a note. */
       readonly listed: readonly string[] | null;
       readonly minimum: string | null;
+      readonly links?: DroppedLinks;
     };
 
 /** The application's files with GPU code, as {@link measureFloor} takes them. */
@@ -53,10 +60,20 @@ export function decidesDriver(
 /** The beginning of a reason that a stated toolkit does not settle. */
 export const undecidedPath = "whether the forward-compatibility package is loaded";
 
+/** The files of each package of an environment that loads code for GPUs. Only code of several CUDA majors asks for them. */
+export type PackagesWithCode = () => readonly (readonly InspectedFile[])[];
+
 /** `undecided`: the reasons why a part of it is unknown. */
-export function measureCuda(files: readonly InspectedFile[], gpu: ImageGpu | null, driver: ImageDriver) {
-  const holders = holdersOf(files);
-  const floor = measureFloor(holders, driver);
+export function measureCuda(
+  all: readonly InspectedFile[],
+  gpu: ImageGpu | null,
+  driver: ImageDriver,
+  packages: PackagesWithCode,
+) {
+  const together = holdersOf(all);
+  const summed = measureFloor(together, driver);
+  const apart = summed !== null && "unknown" in summed ? measureApart(packages(), driver) : null;
+  const { files, holders, floor } = apart ?? { files: all, holders: together, floor: summed };
   const choices = gpuChoices(holders, driver);
   const chosen = "unknown" in choices ? [] : choices.choices;
   const undecided: string[] = [];
@@ -94,8 +111,29 @@ export function measureCuda(files: readonly InspectedFile[], gpu: ImageGpu | nul
   };
 }
 
-export function hostDriver(minimum: string, { l4t }: Pick<ImageDriver, "l4t">) {
-  return { mode: "host", minimum, ...(l4t !== null && { l4t }) } as const;
+/** By packages, each of which loads its own major: the newest toolkit and the newest driver of them. null unless each package decides. */
+function measureApart(packages: ReturnType<PackagesWithCode>, driver: ImageDriver) {
+  const files = [...new Set(packages.flat())];
+  const floors: MeasuredFloor[] = [];
+  for (const each of packages) {
+    const floor = measureFloor(holdersOf(each), driver);
+    if (floor !== null && "unknown" in floor) return null;
+    if (floor !== null) floors.push(floor);
+  }
+  const [newest] = floors.toSorted((a, b) => compareToolkits(b.toolkit, a.toolkit));
+  const [last] = floors.toSorted((a, b) => compareVersionTexts(b.minimum, a.minimum));
+  if (newest === undefined || last === undefined) return null;
+  const { toolkit, file } = newest;
+  const floor: MeasuredFloor = { toolkit, file, minimum: last.minimum, raisedBy: last.raisedBy };
+  return { files, holders: holdersOf(files), floor };
+}
+
+export function hostDriver(minimum: string, { l4t, links }: Pick<ImageDriver, "l4t" | "links">) {
+  return { mode: "host", minimum, ...(l4t !== null && { l4t }), ...linksIn(links) } as const;
+}
+
+function linksIn(links: DroppedLinks) {
+  return Object.keys(links).length > 0 ? { links } : {};
 }
 
 function driverOf(
@@ -116,6 +154,7 @@ function driverOf(
       onPath: path?.onPath ?? null,
       listed: path?.listed ?? null,
       minimum,
+      ...linksIn(driver.links),
     };
   return minimum === null ? null : hostDriver(minimum, driver);
 }

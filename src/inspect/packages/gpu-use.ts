@@ -6,7 +6,7 @@ import { codesIn, type InspectedFile, noCode } from "../file-inspection.ts";
 import { driverLibrary } from "../loader/loader-record.ts";
 import { isNvidiaLibrary } from "../nvidia/driver-files.ts";
 import { majorOf, newestToolkit } from "../nvidia/driver-floor.ts";
-import type { Member } from "./packages-of.ts";
+import type { Member, PackageFiles } from "./packages-of.ts";
 
 /**
  * `none`: it has nothing for a GPU. `libraries`: it holds a vendor's libraries, which decide for the packages that link them. `beside`: it has
@@ -43,7 +43,7 @@ export function gpuOfPackage(members: readonly Member[], linkedOf: LinkedFiles):
   const holders = own.filter(hasCode);
   const links = all.filter((file) => neededBy(file).some((name) => runtimes.test(name)));
   if (holders.length === 0 && links.length === 0) return { use: "none", files: own };
-  if (isInPackage && holders.every(isOfVendor) && links.every(isOfVendor))
+  if (isInPackage && (!hasOthers || [...holders, ...links].every(isOfVendor)))
     return { use: "libraries", files: own };
   const needsDriver = (file: InspectedFile) =>
     [file, ...linkedOf([file])].some((each) => neededBy(each).includes(driverLibrary));
@@ -58,6 +58,17 @@ export function gpuOfPackage(members: readonly Member[], linkedOf: LinkedFiles):
   if (holders.length === 0 && libraries.length === 0) return { use: "none", files: own };
   const loaded = holders.length > 1 ? withoutUnlinked(own, holders, linkedOf(modules)) : own;
   return { use: isBeside ? "beside" : "whole", files: [...loaded, ...libraries] };
+}
+
+/** Packages that load code for GPUs, each with its files and the files of the libraries that the package links. */
+export function packagesWithCode(
+  packages: readonly PackageFiles[],
+  all: readonly InspectedFile[],
+): readonly (readonly InspectedFile[])[] {
+  const linkedOf = linkedFiles(all);
+  return packages
+    .map(({ members }) => gpuOfPackage(members, linkedOf))
+    .flatMap(({ use, files }) => (use === "beside" || use === "whole" ? [files] : []));
 }
 
 /** Of code of several CUDA majors, the code of one that its modules link is loaded for certain. */

@@ -7,6 +7,8 @@ import type { SpooledFile } from "../image/spool.ts";
 export interface FileRequest {
   readonly file: SpooledFile;
   readonly mayBePackaged: boolean;
+  /** Its code for CPUs is left unread. */
+  readonly gpuAlone: boolean;
 }
 
 export interface Reply {

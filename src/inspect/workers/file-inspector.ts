@@ -6,8 +6,8 @@ import type { FileInspection } from "../file-inspection.ts";
 import { closeSpooled, type SpooledFile, sourceOf } from "../image/spool.ts";
 
 export interface FileInspector {
-  /** Takes the file over, and closes it. `mayBePackaged`: its checksums may be in a package database. */
-  inspect(file: SpooledFile, mayBePackaged: boolean): FileJob;
+  /** Takes the file over, and closes it. `mayBePackaged`: its checksums may be in a package database. `gpuAlone`: code for CPUs is left unread. */
+  inspect(file: SpooledFile, mayBePackaged: boolean, gpuAlone?: boolean): FileJob;
 }
 
 export interface FileJob {
@@ -20,7 +20,7 @@ export interface FileJob {
 }
 
 export const inThisThread: FileInspector = {
-  inspect(file, mayBePackaged) {
+  inspect(file, mayBePackaged, gpuAlone = false) {
     let isStopped = false;
     const source = sourceOf(file);
     const unlessStopped = () => {
@@ -40,7 +40,7 @@ export const inThisThread: FileInspector = {
     const stop = () => {
       isStopped = true;
     };
-    return { ...alone(inspected(file, read, mayBePackaged)), stop };
+    return { ...alone(inspected(file, read, mayBePackaged, gpuAlone)), stop };
   },
 };
 
@@ -54,14 +54,20 @@ async function inspected(
   file: SpooledFile,
   source: ByteSource,
   mayBePackaged: boolean,
+  gpuAlone: boolean,
 ): Promise<FileInspection | null> {
   try {
     // Loads the decoder only here: another thread has its own.
     const { inspectFile } = await import("../inspect-file.ts");
-    return await inspectFile(source, mayBePackaged);
+    return await inspectFile(source, mayBePackaged, gpuAlone);
   } finally {
     closeSpooled(file);
   }
+}
+
+/** The inspector, which leaves code for CPUs unread. */
+export function forGpu(inspector: FileInspector): FileInspector {
+  return { inspect: (file, mayBePackaged) => inspector.inspect(file, mayBePackaged, true) };
 }
 
 /** The inspector, whose jobs end when the signal is aborted, and reject at once with the signal's reason. */
@@ -79,8 +85,8 @@ export function stoppable(inspector: FileInspector, signal: AbortSignal | undefi
   });
   aborted.catch(() => {});
   return {
-    inspect(file, mayBePackaged) {
-      const job = inspector.inspect(file, mayBePackaged);
+    inspect(file, ...asked) {
+      const job = inspector.inspect(file, ...asked);
       const forget = () => jobs.delete(job);
       jobs.add(job);
       job.found.then(forget, forget);

@@ -5,8 +5,8 @@ import { sourceOf } from "../image/spool.ts";
 import { inspectFile } from "../inspect-file.ts";
 import { type Answer, answerOf, type FileRequest, type Reply, transfersOf } from "./file-answer.ts";
 
-parentPort?.on("message", async ({ file, mayBePackaged }: FileRequest) => {
-  const answer = await inspectFile(sourceOf(file), mayBePackaged).then(
+parentPort?.on("message", async ({ file, mayBePackaged, gpuAlone }: FileRequest) => {
+  const answer = await inspectFile(sourceOf(file), mayBePackaged, gpuAlone).then(
     (found): Answer => ({ found }),
     answerOf,
   );

@@ -9,6 +9,8 @@ import {
   type MadeProgram,
   madeFile,
   madeImage,
+  madePackage,
+  sitePackages,
   unopenedFile,
 } from "../support/made-opened.ts";
 
@@ -179,6 +181,20 @@ describe("an adopted image", () => {
     const driver = { mode: "host", minimum: "525.60.13", l4t: "36" };
     expect(adopt([cu128, sources]).requires.cuda?.driver).toEqual(driver);
     expect(adopt([cu118, cu128, sources], { cuda: "12.8.1" }).requires.cuda?.driver).toEqual(driver);
+  });
+
+  it("has the libraries that it takes from a Jetson's driver and JetPack 7 has dropped, whatever its driver mode", () => {
+    const infer = madeFile({ path: "/usr/lib/libnvinfer.so.10", needed: ["libnvdla_compiler.so"] });
+    const links = { "libnvdla_compiler.so": "/usr/lib/libnvinfer.so.10" };
+    const jetson = madeFile({ path: "/usr/local/cuda-12.9/compat/libcuda.so.1.1" });
+    const conf = ldConf("/usr/local/cuda-12.9/compat");
+    expect(adopt([cu128]).requires.cuda?.driver).not.toHaveProperty("links");
+    expect(adopt([cu128, infer]).requires.cuda?.driver).toMatchObject({ mode: "host", links });
+    expect(adopt([cu128, infer], { cuda: "12.8.1" }).requires.cuda?.driver).toMatchObject({ links });
+    expect(adopt([cu128, infer, jetson, conf]).requires.cuda?.driver).toMatchObject({
+      mode: "compat",
+      links,
+    });
   });
 
   it("is undecided with code of two majors, until the loaded one is stated: then only its code counts", () => {
@@ -367,5 +383,45 @@ describe("an adopted image", () => {
     expect(adopt([cu128, unopenedFile("/opt/packed")]).notes).toContain(
       "1 file could not be opened: imgmatch inspect lists them",
     );
+  });
+});
+
+describe("an environment", () => {
+  const cupy = madePackage("cupy", {
+    ...{ path: "cupy/core.so", targets: ["sm_80"], toolkit: "12.9", isZstd: true },
+  });
+  const torch = madePackage("torch", { path: "torch/libtorch.so", targets: ["sm_90"], toolkit: "13.0" });
+
+  it("takes for each package its own CUDA major, and names the file of the newest", () => {
+    const { requires, undecided, notes } = adopt([...cupy, ...torch]);
+    expect(requires.cuda).toEqual({
+      toolkit: "13.0",
+      code: ["sm_80", "sm_90"],
+      driver: { mode: "host", minimum: "580.65.06" },
+    });
+    expect([undecided, notes]).toEqual([[], [`is of CUDA 13.0 by ${sitePackages}/torch/libtorch.so`]]);
+    const older = madePackage("app", { path: "app/ops.so", targets: ["sm_80"], toolkit: "11.8" });
+    const raised = adopt([...cupy, ...older]);
+    expect(raised.requires.cuda?.driver).toEqual({ mode: "host", minimum: "550.54.14" });
+    expect(raised.notes).toEqual([
+      `is of CUDA 12.9 by ${sitePackages}/cupy/core.so`,
+      `needs its driver by zstd-compressed code in ${sitePackages}/cupy/core.so`,
+    ]);
+  });
+
+  it("is undecided where a package has two majors itself", () => {
+    const files = [
+      { path: "app/old.so", targets: ["sm_80"], toolkit: "12.8" },
+      { path: "app/new.so", targets: ["sm_90"], toolkit: "13.0" },
+    ];
+    expect(codeOf(() => adopt([...cupy, ...madePackage("app", ...files)]))).toMatch(
+      /^ADOPT_UNDECIDED: .*CUDA 12 \(\S*\.so\) and 13 \(\S*new\.so\)/,
+    );
+  });
+
+  it("counts no file of a package's own tests", () => {
+    const kernel = { path: "numba/tests/data/kernel.so", targets: ["sm_50"], toolkit: "10.2", uses: ["avx"] };
+    const { requires } = adopt([...torch, ...madePackage("numba", kernel)]);
+    expect([requires.cuda?.code, requires.cpu.features]).toEqual([["sm_90"], []]);
   });
 });

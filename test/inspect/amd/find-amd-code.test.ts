@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { memorySource } from "../../../src/inspect/byte-source.ts";
 import { readElf } from "../../../src/inspect/elf/elf.ts";
 import { findCode, inspectFile } from "../../../src/inspect/inspect-file.ts";
+import { reference } from "../support/make-kpack.ts";
 import { needs } from "../../support/needs.ts";
 import {
   makeBundle,
@@ -146,21 +147,17 @@ describe("a program", () => {
 
   it("with code in archives beside it says so", async () => {
     const path = "../.kpack/blas_lib_@GFXARCH@.kpack";
-    const reference = Buffer.concat([
-      Buffer.of(0x81, 0xb2),
-      Buffer.from("kpack_search_paths"),
-      Buffer.of(0x91, 0xd9, path.length),
-      Buffer.from(path),
-    ]);
-    const reason = "its GPU code is in archives beside it, which are not read";
+    const reason = "its GPU code is in archives beside it, ";
     const unopened = async (sections: readonly MadeSection[]) => (await program(sections))?.unopened;
     const empty = { name: ".hip_fatbin", bytes: Buffer.alloc(4096) };
-    expect(await unopened([empty, { name: ".rocm_kpack_ref", bytes: reference }])).toEqual([
-      `${reason}: ${path}`,
+    expect(await unopened([empty, { name: ".rocm_kpack_ref", bytes: reference("a", [path]) }])).toEqual([
+      `${reason}which are not here: ${path}`,
     ]);
     const wrapper = Buffer.alloc(24);
     wrapper.write("HIPK", 0, "latin1");
-    expect(await unopened([empty, { name: ".hipFatBinSegment", bytes: wrapper }])).toEqual([reason]);
+    expect(await unopened([empty, { name: ".hipFatBinSegment", bytes: wrapper }])).toEqual([
+      `${reason}and its reference to them is not understood`,
+    ]);
     expect(await unopened([empty])).toEqual(["section .hip_fatbin holds no GPU code that is known"]);
   });
 

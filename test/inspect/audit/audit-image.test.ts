@@ -438,6 +438,26 @@ describe("toolkit and driver", () => {
     ]);
   });
 
+  it("a file takes a library from the driver that JetPack 7 has dropped, and nobody declared so: a note", () => {
+    const infer = madeFile({ path: "/usr/lib/libnvinfer.so.10", needed: ["libnvdla_compiler.so"] });
+    const opened = madeImage([madeFile(sm80), infer]);
+    const on = (links: object) =>
+      gpu(["sm_80"], { driver: { mode: "host", minimum: "525.60.13", ...links } });
+    expect(audit(opened, on({}))).toMatchObject({
+      lies: [],
+      notes: [
+        {
+          code: "AUDIT_DRIVER_OTHER",
+          message:
+            "/usr/lib/libnvinfer.so.10 is linked with libnvdla_compiler.so, which the driver of JetPack 7 does not have",
+          fix: "declare links: { libnvdla_compiler.so: /usr/lib/libnvinfer.so.10 } of the driver, or links: {} if nothing loads that file",
+        },
+      ],
+    });
+    for (const links of [{}, { "libnvdla_compiler.so": "TensorRT" }])
+      expect(notes(opened, on({ links }))).toEqual([]);
+  });
+
   it("the image brings another package for older drivers", () => {
     const driver = { mode: "compat", package: "570.124.06", cuda: "12.8", branches: ["535"] } as const;
     const compat = (version: string) => withDriver(`/usr/local/cuda/compat/libcuda.so.${version}`);

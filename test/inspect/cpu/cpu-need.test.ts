@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { CodeEvidence } from "../../../src/inspect/cpu/code-evidence.ts";
 import { type CpuCode, withoutLinks } from "../../../src/inspect/cpu/cpu-code.ts";
 import { asksThrough, type FileWithCode, findCpuNeed } from "../../../src/inspect/cpu/cpu-need.ts";
-import { isNamedForCpu, variantsAmong } from "../../../src/inspect/cpu/dispatch.ts";
+import { isNamedForCpu, optionalAmong, variantsAmong } from "../../../src/inspect/cpu/dispatch.ts";
 
 /** 100 functions with vectors, so many of them without SSE's old encoding. */
 const vectors = (newer: number, afterSse2 = 0): CodeEvidence => ({
@@ -11,6 +11,7 @@ const vectors = (newer: number, afterSse2 = 0): CodeEvidence => ({
   afterSse2,
   pairs: { avx: { newer, older: 100 - newer, olderRuns: newer > 80 ? 0 : 1 } },
   spread: {},
+  beside: {},
 });
 
 const code = (more: Partial<CpuCode> = {}): CpuCode => ({
@@ -30,15 +31,43 @@ const used = (...names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, { instructions: 9, doubtful: 0 }]));
 
 describe("a feature of a file", () => {
-  it("is what the file was compiled for, where the file shows no sign of asking", () =>
-    expect(features(code())).toEqual({ avx: "compiledFor", fma: "compiledFor" }));
+  it("is what the file was compiled for, where the file shows no sign of asking, and most of its functions have AVX", () => {
+    expect(features(code({ evidence: vectors(50) }))).toEqual({ avx: "compiledFor", fma: "compiledFor" });
+    expect(features(code({ evidence: vectors(49) }))).toEqual({ avx: "undecided", fma: "undecided" });
+  });
+
+  it("is the choice of a function where another feature of that function is chosen", () => {
+    const evidence = {
+      ...vectors(99),
+      pairs: {
+        ...vectors(99).pairs,
+        bmi2: { newer: 2, older: 98, olderRuns: 1 },
+        abm: { newer: 3, older: 1, olderRuns: 0 },
+      },
+    };
+    const zstd = (beside: readonly string[]) =>
+      features(
+        code({ asks: ["cpuid"], features: used("abm"), evidence: { ...evidence, beside: { abm: beside } } }),
+      ).abm;
+    expect(zstd([])).toBe("undecided");
+    expect(zstd(["bmi2"])).toBe("mayBeUsed");
+  });
+
+  it("is a choice where few functions have an extension of a later generation", () => {
+    const chdb = (functions: number) => {
+      const evidence = { ...vectors(99), vectors: 1000, spread: { avx_vnni: { functions, spread: 0.1 } } };
+      return features(code({ asks: ["cpuid"], features: used("avx", "avx_ifma"), evidence })).avx_ifma;
+    };
+    expect(chdb(10)).toBe("mayBeUsed");
+    expect(chdb(11)).toBe("undecided");
+  });
 
   it("may be used where the file asks first", () =>
     expect(features(code({ asks: ["cpuid"] }))).toEqual({ avx: "mayBeUsed", fma: "mayBeUsed" }));
 
   it("is AVX, and what comes with AVX, where nearly all vector functions are compiled for it, whatever the file asks", () => {
     const asking = (vexOnly: number) => features(code({ asks: ["cpuid"], evidence: vectors(vexOnly) }));
-    expect(asking(85)).toEqual({ avx: "compiledFor", fma: "compiledFor" });
+    expect(asking(85)).toEqual({ avx: "compiledFor", fma: "undecided" });
     expect(asking(75)).toEqual({ avx: "mayBeUsed", fma: "mayBeUsed" });
   });
 
@@ -47,12 +76,12 @@ describe("a feature of a file", () => {
     const found = (more: Partial<CpuCode>) =>
       features(code({ features: used("avx2", "sse4_1"), ...more }), { through });
     expect(found({ evidence: vectors(60, 0) })).toEqual({ avx2: "mayBeUsed", sse4_1: "mayBeUsed" });
-    expect(found({ evidence: vectors(61, 2) })).toEqual({ avx2: "compiledFor", sse4_1: "compiledFor" });
+    expect(found({ evidence: vectors(61, 2) })).toEqual({ avx2: "undecided", sse4_1: "undecided" });
     expect(found({ evidence: { ...vectors(0), vectors: 23 } })).toEqual({
-      avx2: "compiledFor",
-      sse4_1: "compiledFor",
+      avx2: "undecided",
+      sse4_1: "undecided",
     });
-    expect(found({ evidence: null }).avx2).toBe("compiledFor");
+    expect(found({ evidence: null }).avx2).toBe("undecided");
     // libpostproc has 3DNow! in assembly alone.
     expect(found({ evidence: null, features: used("3dnow") })).toEqual({ "3dnow": "mayBeUsed" });
   });
@@ -70,7 +99,8 @@ describe("a feature of a file", () => {
 
   it("is compiled for where a CPU has them all, or one may come that does", () => {
     // bdver4 has these.
-    expect(features(code({ features: used("avx2", "fma4", "xop") })).avx2).toBe("compiledFor");
+    const evidence = vectors(99);
+    expect(features(code({ features: used("avx2", "fma4", "xop"), evidence })).avx2).toBe("compiledFor");
     // No CPU of the tables has both, and the next one may.
     expect(features(code({ features: used("avx512_fp16", "sse4a") })).sse4a).toBe("compiledFor");
   });
@@ -89,33 +119,43 @@ describe("a feature of a file", () => {
   it("is needed where no path from a start avoids it, and taken for granted where a start reaches it", () => {
     const cpu = code({ features: used("avx", "avx2", "bmi2", "aes", "sse4_1"), asks: ["cpuid"] });
     expect(
-      features({ ...cpu, start: { needed: { avx: "a constructor" }, reached: ["avx"], isWhole } }),
+      features({
+        ...cpu,
+        start: {
+          needed: { avx: "a constructor" },
+          reached: ["avx"],
+          unchosen: ["avx"],
+          isWhole,
+          mayRefuse: [],
+        },
+      }),
     ).toEqual({
-      ...{ aes: "mayBeUsed", avx: "needed", avx2: "compiledFor", bmi2: "compiledFor", sse4_1: "mayBeUsed" },
+      ...{ aes: "mayBeUsed", avx: "needed", avx2: "undecided", bmi2: "undecided", sse4_1: "mayBeUsed" },
     });
-    expect(features({ ...cpu, start: { needed: {}, reached: ["bmi2"], isWhole } }).avx2).toBe("compiledFor");
+    expect(
+      features({
+        ...cpu,
+        start: { needed: {}, reached: ["bmi2"], unchosen: ["bmi2"], isWhole, mayRefuse: [] },
+      }),
+    ).toMatchObject({
+      ...{ avx2: "undecided", bmi2: "compiledFor" },
+    });
     // A start that reaches SSE3 says nothing of SSE4, as in OpenCV's wheel.
-    expect(features({ ...cpu, start: { needed: {}, reached: ["pni"], isWhole } }).sse4_1).toBe("mayBeUsed");
+    expect(
+      features({ ...cpu, start: { needed: {}, reached: ["pni"], unchosen: ["pni"], isWhole, mayRefuse: [] } })
+        .sse4_1,
+    ).toBe("mayBeUsed");
   });
 
-  it("is compiled for where a bound ended the look at the starts", () => {
+  it("is undecided where a bound ended the look at the starts", () => {
     const cpu = code({ features: used("avx2", "sse4_1", "aes"), asks: ["cpuid"] });
-    const start = { needed: {}, reached: [] };
-    expect(new Set(Object.values(features({ ...cpu, start: { ...start, isWhole } })))).toEqual(
+    const start = { needed: {}, reached: [], unchosen: [] };
+    expect(new Set(Object.values(features({ ...cpu, start: { ...start, isWhole, mayRefuse: [] } })))).toEqual(
       new Set(["mayBeUsed"]),
     );
-    expect(new Set(Object.values(features({ ...cpu, start: { ...start, isWhole: false } })))).toEqual(
-      new Set(["compiledFor"]),
-    );
-  });
-
-  it("may be AVX-512 where the starts reach AVX2 and BMI2, and no AVX-512: a static program, whose C library chooses", () => {
-    const cpu = code({ features: used("avx512f", "avx2"), asks: ["IFUNC"] });
-    const found = (...reached: readonly string[]) =>
-      features({ ...cpu, start: { needed: {}, reached, isWhole } }).avx512f;
-    expect(found("avx2", "bmi2")).toBe("mayBeUsed");
-    expect(found("avx2")).toBe("compiledFor");
-    expect(found("avx2", "avx512vl", "bmi2")).toBe("compiledFor");
+    expect(
+      new Set(Object.values(features({ ...cpu, start: { ...start, isWhole: false, mayRefuse: [] } }))),
+    ).toEqual(new Set(["undecided"]));
   });
 
   it("may be used where few functions that stand together have the feature", () => {
@@ -124,8 +164,8 @@ describe("a feature of a file", () => {
       return features(code({ asks: ["cpuid"], features: used("avx", "avx512f"), evidence })).avx512f;
     };
     expect(found(10, 0.1)).toBe("mayBeUsed");
-    expect(found(11, 0.1)).toBe("compiledFor");
-    expect(found(10, 0.3)).toBe("compiledFor");
+    expect(found(11, 0.1)).toBe("undecided");
+    expect(found(10, 0.3)).toBe("undecided");
   });
 
   it("may be used where the file is one of several", () => {
@@ -134,6 +174,35 @@ describe("a feature of a file", () => {
       fma: "mayBeUsed",
     });
   });
+});
+
+describe("a library that is loaded only where somebody asks for it", () => {
+  const file = (path: string, ...needed: readonly string[]) => ({ path, soname: null, needed });
+
+  it("is one that nothing links, beside modules or named for a CPU", () => {
+    const files = [
+      file("/p/_wrapper.so", "libcore.so"),
+      file("/p/libcore.so", "libc.so.6"),
+      file("/p/libAccelerator.so"),
+      { ...file("/p/libsoname.so.3"), soname: "libcore.so" },
+      file("/q/libalone.so"),
+      file("/c/_raw_aesni.abi3.so"),
+      file("/c/_raw_des.abi3.so"),
+    ];
+    expect([...optionalAmong(files)]).toEqual(["/p/libAccelerator.so", "/c/_raw_aesni.abi3.so"]);
+  });
+
+  it("proves no need", () => {
+    const cpu = code({ features: used("aes", "avx"), evidence: vectors(99) });
+    const start = { needed: { aes: "a constructor" }, mayRefuse: [], reached: [], unchosen: [], isWhole };
+    expect(features({ ...cpu, start }, { isOptional: true })).toEqual({ aes: "undecided", avx: "undecided" });
+    expect(features({ ...cpu, start })).toEqual({ aes: "needed", avx: "compiledFor" });
+  });
+});
+
+it("is undecided where a program may refuse without", () => {
+  const start = { needed: {}, mayRefuse: ["avx2", "sse2"], reached: [], unchosen: [], isWhole };
+  expect(features(code({ asks: ["cpuid"], features: {}, start }))).toEqual({ avx2: "undecided" });
 });
 
 describe("the functions by which a file asks", () => {
@@ -170,6 +239,8 @@ it("is chosen with a library that is named after it", () => {
 describe("of several files for different CPUs", () => {
   it.each([
     ["SSE's", ["/b/mmseqs-avx2", "/b/mmseqs-sse4.1", "/b/mmseqs-ssse3"], ["/b/mmseqs-tools"]],
+    ["pycryptodome's", ["/h/_ghash_clmul.abi3.so"], ["/h/_ghash_portable.abi3.so"]],
+    ["those for two extensions", ["/h/_nat_bmi2_adx.abi3.so"], ["/h/_nat.abi3.so"]],
     ["MKL's", ["/l/libmkl_avx2.so.2", "/l/libmkl_avx512.so.2"], ["/l/libmkl_core.so.2"]],
     ["MKL's one with one for every CPU", ["/l/libmkl_avx512.so.2"], ["/l/libmkl_def.so.2"]],
     ["ggml's", ["/a/libggml-cpu-haswell.so", "/a/libggml-cpu-sapphirerapids.so"], ["/a/libggml-base.so"]],

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { errorOf, openWild, verdictsOf } from "../../../bench/wild/compare.ts";
+import { errorOf, verdictsOf } from "../../../bench/wild/compare.ts";
 import { packages, readRecord } from "../../../bench/wild/corpus.ts";
 import { rootOf } from "../../../bench/wild/fetch.ts";
 import { needs } from "../../support/needs.ts";
@@ -15,13 +15,13 @@ describe("a public package", needs(whyNot), () => {
   const record = readRecord();
 
   it("has a folder and a result of the emulator each", () => {
-    expect(small).toHaveLength(8);
+    expect(small).toHaveLength(10);
     expect(small.filter((each) => !existsSync(rootOf(each)))).toEqual([]);
     expect(small.filter(({ name }) => record[name] === undefined)).toEqual([]);
   });
 
   it.each(small)("runs where it runs under the emulator, and dies where it dies: $name", async (each) => {
-    const verdicts = verdictsOf(await openWild(rootOf(each)), each.platform, record[each.name]?.models ?? {});
+    const verdicts = await verdictsOf(each, rootOf(each), record[each.name]?.models ?? {});
     expect(verdicts.map(({ outcome }) => outcome)).not.toContain("none");
     expect(verdicts.filter((verdict) => errorOf(verdict) !== null)).toEqual([]);
   });

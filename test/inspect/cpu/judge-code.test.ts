@@ -71,6 +71,65 @@ double any(const double *a, long n) { return asks() ? fast(a, n) : 0; }
   });
 });
 
+describe("a static program whose C library chooses", needs(whyNoX86), () => {
+  const plain = functions + main.replace("asks()", "argc");
+
+  it.each([[["-static"]], [["-static", "-s"]], [["-static-pie", "-fPIE"]], [["-static", "-flto"]]])(
+    "needs no more than it was compiled for: %j",
+    async (options) => {
+      const found = await needOf(plain, ["-march=x86-64-v3", ...options]);
+      for (const feature of v3) expect(["compiledFor", "needed"]).toContain(found[feature]);
+      const others = Object.entries(found).filter(([name]) => name.startsWith("avx512"));
+      expect(others.length).toBeGreaterThan(0);
+      expect(new Set(others.map(([, need]) => need))).toEqual(new Set(["mayBeUsed"]));
+    },
+  );
+
+  it("needs nothing where it was compiled for every CPU", async () => {
+    const found = await needOf(plain, ["-static"]);
+    expect(found.avx2).toBe("mayBeUsed");
+    expect(new Set(Object.values(found))).toEqual(new Set(["mayBeUsed"]));
+  });
+});
+
+describe("functions that a resolver chooses", needs(whyNoX86), () => {
+  const cloned = `__attribute__((noinline)) static double half(double a, long b) { return a * b + (b << (b & 9)); }
+__attribute__((target_clones("avx2", "default"))) double fast(const double *a, long n) {
+  double s = 0;
+  for (long i = 0; i < n; i++) s += half(a[i], n);
+  return s;
+}
+`;
+
+  it.each([[["-shared", "-fPIC"]], [[]], [["-static"]]])("say nothing of the others: %j", async (options) => {
+    const source = `${functions}${cloned}${options.length === 2 ? "" : main.replace("asks()", "fast((double *)argv, 0)")}`;
+    const found = await needOf(source, options);
+    expect(found.avx).toBe("mayBeUsed");
+    expect(new Set(Object.values(found))).toEqual(new Set(["mayBeUsed"]));
+  });
+});
+
+describe("a file that asks nothing", needs(whyNoX86), () => {
+  const built = (options: readonly string[], source = functions) =>
+    needOf(source, ["-shared", "-fPIC", ...options]);
+
+  it.each([
+    ["-march=x86-64-v3", v3],
+    ["-mavx2 -mfma -maes", ["avx", "fma"]],
+    ["-mbmi2", ["bmi2"]],
+    ["-mlzcnt", ["abm"]],
+  ])("was compiled for what stands in it: %s", async (options, features) => {
+    const zeros = "int zeros(unsigned a) { return __builtin_clz(a | 1); }\n";
+    const found = await built(options.split(" "), functions + zeros);
+    for (const feature of features) expect(found[feature]).toBe("compiledFor");
+  });
+
+  it("is undecided where few of its functions have it: its callers may choose", async () => {
+    const one = `__attribute__((target("avx2"))) void twice(float *a) { for (int i = 0; i < 64; i++) a[i] *= 2; }\n`;
+    expect((await built(["-O3"], functions + one)).avx).toBe("undecided");
+  });
+});
+
 describe("code that runs in any case", needs(whyNoX86), () => {
   const filling = `${asking}
 double table[64];
@@ -136,6 +195,51 @@ ${Array.from({ length: 9 }, (_, index) => `int f${index}(void) { return atomic_f
 
   it("was compiled for LSE where LSE stands in its functions", async () =>
     expect((await built("armv8.1-a")).atomics).toBe("compiledFor"));
+
+  const scaling = `#include <stdio.h>
+#include <string.h>
+static float a[999];
+int main(int argc, char **argv) {
+  for (int i = 0; i < 999; i++) a[i] = a[i] * argc + 1;
+  printf("%f %zu\\n", a[argc], strlen(argv[0]));
+  return 0;
+}
+`;
+
+  it.each([
+    ["a program, which nobody chooses", [], "compiledFor", undefined],
+    ["a library", ["-shared", "-fPIC"], "undecided", undefined],
+    ["a static program, whose C library asks too", ["-static"], "undecided", "mayBeUsed"],
+    ["a stripped one", ["-static", "-s"], "undecided", "mayBeUsed"],
+  ])("may need SVE where it does not ask for it: %s", async (_, options, need, ofLibrary) => {
+    const program = (march: string) =>
+      needOf(scaling, ["-O3", `-march=${march}`, ...options], "aarch64-linux-gnu-gcc");
+    expect((await program("armv8.2-a+sve")).sve).toBe(need);
+    expect((await program("armv8-a")).sve).toBe(ofLibrary);
+  });
+
+  it("in Go is undecided about SHA3 beside PMULL, which the question may be for", async () => {
+    // pmull v0.1q, v1.1d, v2.1d; eor3 v0.16b, v1.16b, v2.16b, v3.16b
+    const sum = (product: string) => `
+__attribute__((section(".gopclntab"))) const char table[] = "x";
+int f(void) { __asm__(".word ${product}\\n.word 0xce020c20"); return table[0]; }
+`;
+    const built = (product: string) => needOf(sum(product), ["-shared", "-fPIC"], "aarch64-linux-gnu-gcc");
+    expect((await built("0x0ee2e020")).sha3).toBe("undecided");
+    expect((await built("0xd503201f")).sha3).toBe("mayBeUsed");
+  });
+
+  it("is undecided about LSE in a single function", async () => {
+    const one = source.replace(/int f[1-9].*/g, "").replace(/^.*asks.*$/m, "");
+    const found = (march: string) =>
+      needOf(
+        `${one}int main(void) { return f0(); }`,
+        [`-march=${march}`, "-static"],
+        "aarch64-linux-gnu-gcc",
+      );
+    expect((await found("armv8.1-a")).atomics).toBe("undecided");
+    expect((await found("armv8-a")).atomics).toBe("mayBeUsed");
+  });
 
   it("chooses LSE where the helpers of gcc have LSE beside exclusive loads and stores", async () =>
     expect((await built("armv8-a")).atomics).toBe("mayBeUsed"));

@@ -104,6 +104,32 @@ ${handing.replace("user_main", "choose")}`;
   });
 });
 
+it(
+  "is not what the file was compiled for: what older code calls by an answer that it keeps",
+  needs(whyNoX86 ?? whyNoGcc()),
+  async () => {
+    const program = `#include <stdio.h>
+#include <stdlib.h>
+typedef struct { int isFast; float all[64]; } State;
+__attribute__((noinline)) State *create(int n) {
+  State *state = calloc(n, sizeof *state);
+  state->isFast = __builtin_cpu_supports("avx2");
+  return state;
+}
+__attribute__((noinline, target("avx2"))) float fast(State *state) { float s = 0; for (int i = 0; i < 64; i++) s += state->all[i] * 3; return s; }
+__attribute__((noinline)) float work(State *state, float by) {
+  for (int i = 0; i < 64; i++) state->all[i] += by;
+  return state->isFast ? fast(state) : by * 2;
+}
+int main(int n, char **v) { return printf("%f", work(create(n), n)) < 0; }
+`;
+    const { features, start } = await linked({ "a.c": [program, "-O3"] });
+    expect(start?.reached).toContain("avx");
+    expect(start?.unchosen).not.toContain("avx");
+    expect(features.avx).toBe("undecided");
+  },
+);
+
 it("is no question to the CPU: a look at the auxiliary vector", needs(whyNoX86 ?? whyNoGcc()), async () => {
   const library = `#include <sys/auxv.h>
 unsigned long stack(void) { return getauxval(AT_MINSIGSTKSZ); }

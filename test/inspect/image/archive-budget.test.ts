@@ -227,7 +227,10 @@ describe("a layer without an end is refused", () => {
     );
   });
   it("by the files of all layers together", async () => {
-    const layers = Array.from({ length: 127 }, (_, index) => ({ digest: `sha256:${index}` as const }));
+    const layers = Array.from({ length: 127 }, (_, index) => ({
+      digest: `sha256:${index}` as const,
+      size: 0,
+    }));
     const open = (path: string) => {
       const changes = Array.from({ length: 50_000 }, () => ({ kind: "file" as const, path }));
       let opened = 0;

@@ -1,6 +1,6 @@
 /** GPU code as NVIDIA's own compilers write it, with cuobjdump as the other witness. */
 
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -31,6 +31,19 @@ const code = async (path: string) => {
   const source = memorySource(readFileSync(path));
   return (await findCode(source, readElf(source))).gpu;
 };
+
+/** By readelf, another reader than ours. */
+function sectionBytes(file: string, wanted: string): number {
+  const text = execFileSync("readelf", ["-SW", file], { encoding: "utf8" });
+  const row = text.split("\n").find((line) => line.includes(` ${wanted} `));
+  return Number.parseInt(
+    row
+      ?.trim()
+      .replace(/^\[ *\d+\] */, "")
+      .split(/ +/)[4] ?? "",
+    16,
+  );
+}
 
 /** Every target that nvcc knows is compiled once, in one file. */
 const targets = [
@@ -69,6 +82,36 @@ describe("nvcc", needs(whyNoCuda), () => {
     ]);
     expect(new Set(exact?.flat()).size).toBe(1);
   });
+
+  it.each(["none", "size"])(
+    "takes as many bytes for each target as readelf and cuobjdump say: --compress-mode=%s",
+    async (mode) => {
+      const cwd = folder();
+      cudaTool("nvcc", [`--compress-mode=${mode}`, ...targets, "k.cu", "-o", "k"], cwd);
+      const found = await code(join(cwd, "k"));
+      const sizes = found?.sizes ?? {};
+      const own = Object.fromEntries(Object.entries(sizes).filter(([name]) => all.includes(name)));
+      expect(Object.keys(own).sort()).toEqual([...all].sort());
+      // Beside the program's own container the section has one of libcudadevrt.
+      const section = sectionBytes(join(cwd, "k"), ".nv_fatbin");
+      const headers = 16 * (found?.places[".nv_fatbin"] ?? 0);
+      const rest = section - headers - Object.values(sizes).reduce((sum, size) => sum + size, 0);
+      expect(rest).toBeGreaterThanOrEqual(0);
+      // Containers begin at multiples of eight bytes.
+      expect(rest).toBeLessThan(64);
+      if (mode !== "none") return;
+      cudaTool("cuobjdump", ["-xelf", "all", "k"], cwd);
+      for (const name of all.filter((target) => target.startsWith("sm_"))) {
+        // cuobjdump leaves the f of a family out of the file's name.
+        const cubins = readdirSync(cwd).filter((file) => file.endsWith(`.${name.replace(/f$/, "")}.cubin`));
+        expect(cubins).not.toEqual([]);
+        const bytes = cubins.reduce((sum, file) => sum + statSync(join(cwd, file)).size, 0);
+        const headersOfEntries = (own[name] ?? 0) - bytes;
+        expect(headersOfEntries, name).toBeGreaterThanOrEqual(64 * cubins.length);
+        expect(headersOfEntries, name).toBeLessThan(256 * cubins.length);
+      }
+    },
+  );
 
   it("keeps relocatable and LTO code apart", async () => {
     const cwd = folder();

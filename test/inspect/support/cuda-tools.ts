@@ -1,12 +1,14 @@
 /**
  * NVIDIA's compilers from PyPI's wheels, for tests: `IMGMATCH_CUDA_HOME` is the folder `nvidia/cu13` that nvidia-cuda-nvcc,
  * nvidia-cuda-cuobjdump, nvidia-cuda-crt, nvidia-cuda-runtime and nvidia-nvvm unpack to; `IMGMATCH_CUDA12_PTXAS` the ptxas of
- * nvidia-cuda-nvcc-cu12; `IMGMATCH_CUDA_LIBRARIES` any folder with real libraries in it.
+ * nvidia-cuda-nvcc-cu12; `IMGMATCH_CUDA_LIBRARIES` any folder with real libraries in it. `IMGMATCH_NVCC` names nvcc or ptxas programs of any
+ * release, separated by colons: nvcc from CUDA 13 on (`pip install --target F nvidia-cuda-nvcc==13.0.* nvidia-nvvm==13.0.*`), ptxas alone
+ * before (`nvidia-cuda-nvcc-cu12==12.8.*`).
  */
 
-import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { basename, delimiter, join } from "node:path";
 import { memorySource } from "../../../src/inspect/byte-source.ts";
 import { readElf } from "../../../src/inspect/elf/elf.ts";
 import { containerMagic, readContainer } from "../../../src/inspect/nvidia/fatbin.ts";
@@ -21,6 +23,40 @@ export const whyNoCuda =
     : (whyNot(join(home, "bin/nvcc"), ["--version"], { install }) ??
       whyNot(join(home, "bin/cuobjdump"), ["--version"], { install }));
 export const hasCuda = whyNoCuda === null;
+/** An nvcc or a ptxas of any release. */
+export interface CudaCompiler {
+  readonly path: string;
+  readonly kind: "nvcc" | "ptxas";
+  /** `13.0` */
+  readonly release: string;
+}
+
+/** Those of `IMGMATCH_NVCC`, in PATH and in /usr/local/cuda*. */
+export const cudaCompilers = findCompilers();
+export const whyNoCompiler =
+  cudaCompilers.length === 0
+    ? "no nvcc in PATH or /usr/local/cuda* (or IMGMATCH_NVCC=/path/to/nvcc:/path/to/ptxas, as NVIDIA's wheels have them)"
+    : null;
+
+/** What nvcc of each release writes as `.version`: as libnvvm of NVIDIA's wheels writes it, and ptxas of each reads it at most. */
+export const isaOfNvcc: Readonly<Record<string, string>> = {
+  "12.0": "8.0",
+  "12.1": "8.1",
+  "12.2": "8.2",
+  "12.3": "8.3",
+  "12.4": "8.4",
+  "12.5": "8.5",
+  "12.6": "8.5",
+  "12.8": "8.7",
+  "12.9": "8.8",
+  "13.0": "9.0",
+  "13.1": "9.1",
+  "13.2": "9.2",
+  "13.3": "9.3",
+  "13.4": "9.4",
+  "13.5": "9.5",
+};
+
 export const ptxas12 = process.env.IMGMATCH_CUDA12_PTXAS ?? null;
 const libraryFolder = process.env.IMGMATCH_CUDA_LIBRARIES ?? null;
 
@@ -104,4 +140,22 @@ function entriesIn(bytes: Buffer, start: number, end: number): readonly FatbinEn
     at = next + (container?.size ?? 8);
   }
   return entries;
+}
+
+function findCompilers(): readonly CudaCompiler[] {
+  const named = (process.env.IMGMATCH_NVCC ?? "").split(delimiter).filter((path) => path !== "");
+  const folders = (process.env.PATH ?? "").split(delimiter).filter((path) => path !== "");
+  const installed = existsSync("/usr/local")
+    ? readdirSync("/usr/local").filter((name) => /^cuda(-\d|$)/.test(name))
+    : [];
+  const usual = [...folders, ...installed.map((name) => `/usr/local/${name}/bin`)].map((folder) =>
+    join(folder, "nvcc"),
+  );
+  const real = [...named, ...usual].filter(existsSync).map((path) => realpathSync(path));
+  return [...new Set(real)].map((path): CudaCompiler => {
+    const { stdout } = spawnSync(path, ["--version"], { encoding: "utf8" });
+    const release = /release (\d+\.\d+)/.exec(stdout ?? "")?.[1];
+    if (release === undefined) throw new Error(`${path} does not tell its release`);
+    return { path, kind: basename(path) === "ptxas" ? "ptxas" : "nvcc", release };
+  });
 }

@@ -32,6 +32,9 @@ export interface MadeProgram {
   readonly needed?: readonly string[];
   readonly libc?: LibcNeed;
   readonly gpuBytes?: number;
+  /** Bytes of its GPU code by target. */
+  readonly sizes?: GpuCode["sizes"];
+  readonly size?: number;
   /** false: its GPU code is data that the file loads itself. */
   readonly registers?: boolean;
   /** Code beside the registered one, that the file loads itself. */
@@ -40,6 +43,8 @@ export interface MadeProgram {
   /** Release of the AMD compiler that made it. */
   readonly rocm?: string;
   readonly sycl?: FileInspection["sycl"];
+  /** Its code for CPUs was left out, as where the GPU alone is asked for. */
+  readonly isUnread?: boolean;
   /** Tells it from another file of the same path. */
   readonly content?: string;
 }
@@ -51,6 +56,26 @@ export function madeFile(program: MadeProgram): LayerChange {
 
 export function databaseFile(path: string, packages: PackageRecords): LayerChange {
   return { kind: "file", path, opened: { files: {}, unopened: {}, packages } };
+}
+
+export const sitePackages = "/usr/lib/python3.12/site-packages";
+
+/** A package of Python with these files, their paths within `sitePackages`, and its `RECORD`. */
+export function madePackage(name: string, ...programs: readonly MadeProgram[]): readonly LayerChange[] {
+  const installed = {
+    name,
+    version: "1",
+    folder: sitePackages.slice(1),
+    files: programs.map(({ path }) => path),
+  };
+  return [
+    ...programs.map((program) => madeFile({ ...program, path: `${sitePackages}/${program.path}` })),
+    databaseFile(`${installed.folder}/${name}-1.dist-info/RECORD`, {
+      distribution: [],
+      files: {},
+      installed,
+    }),
+  ];
 }
 
 /** `/etc/ld.so.conf` with these lines. */
@@ -77,7 +102,7 @@ function inspectionOf(program: MadeProgram): FileInspection {
     content = program.path,
   } = program;
   return {
-    size: 1000,
+    size: program.size ?? 1000,
     checksums: {
       md5: md5Of(content),
       sha1: createHash("sha1").update(content).digest("hex"),
@@ -94,7 +119,7 @@ function inspectionOf(program: MadeProgram): FileInspection {
       ...(program.rocm === undefined ? {} : { rocm: program.rocm }),
     },
     cpu:
-      machine !== "x86_64" && machine !== "aarch64"
+      program.isUnread || (machine !== "x86_64" && machine !== "aarch64")
         ? null
         : {
             architecture: machine,
@@ -118,6 +143,7 @@ function inspectionOf(program: MadeProgram): FileInspection {
 const noAmdCode: AmdCode = {
   modules: 1,
   bytes: 1000,
+  sizes: {},
   targets: [],
   unlinked: 0,
   unknown: {},
@@ -132,6 +158,7 @@ function gpuCode({
   isZstd = false,
   unknownKind,
   gpuBytes = 1000,
+  sizes = {},
   registers = true,
   carried = [],
 }: MadeProgram): GpuCode {
@@ -140,6 +167,7 @@ function gpuCode({
   return {
     modules: 1 + relocatable.reduce((sum, { modules }) => sum + modules, 0),
     bytes: gpuBytes,
+    sizes,
     targets: targets.map((target) => ({ target, modules: 1 })),
     registers,
     embedded: carried.map((target) => ({ target, modules: 1 })),

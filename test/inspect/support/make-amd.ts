@@ -113,7 +113,7 @@ export function makeProgram(sections: readonly MadeSection[], machine = 62): Buf
     const length = contents[index]?.length ?? 0;
     row.writeUInt32LE(names.indexOf(`${name}\0`), 0);
     row.writeUInt32LE(1, 4);
-    row.writeBigUInt64LE(2n, 8);
+    row.writeBigUInt64LE(name === ".text" ? 6n : 2n, 8);
     row.writeBigUInt64LE(BigInt(at), 24);
     row.writeBigUInt64LE(BigInt(length), 32);
     at += length;

@@ -50,3 +50,17 @@ export function makeConcatenated(nested: readonly MadeEntry[], tableSize?: numbe
   entry.set(Buffer.concat([table, ...headers]), 64);
   return entry;
 }
+
+/** The header of machine code, as CUDA 12 and older write it: the toolkit stands in the version. */
+export function makeCubin(arch: number, toolkit: number): Buffer {
+  const header = Buffer.alloc(64);
+  header.set([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0x33, 7]);
+  header.writeUInt16LE(2, 16);
+  header.writeUInt16LE(190, 18);
+  header.writeUInt32LE(toolkit, 20);
+  header.writeBigUInt64LE(64n, 40);
+  header.writeUInt32LE(arch, 48);
+  header.writeUInt16LE(64, 52);
+  header.writeUInt16LE(64, 58);
+  return header;
+}

@@ -52,8 +52,12 @@ export interface MadeImage {
   readonly layers: readonly Buffer[];
 }
 
-export function makeImage(layers: readonly Buffer[], architecture = "amd64"): MadeImage {
-  const config = Buffer.from(JSON.stringify({ os: "linux", architecture, config: {} }));
+export function makeImage(
+  layers: readonly Buffer[],
+  architecture = "amd64",
+  Labels: Readonly<Record<string, string>> = {},
+): MadeImage {
+  const config = Buffer.from(JSON.stringify({ os: "linux", architecture, config: { Labels } }));
   const descriptor = (bytes: Buffer, mediaType: string) => ({
     mediaType,
     digest: digestOf(bytes),

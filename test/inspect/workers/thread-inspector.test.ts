@@ -8,10 +8,11 @@ import { ImgmatchError, type Problem } from "../../../src/errors.ts";
 import { openFromFolder } from "../../../src/inspect/image/from-folder.ts";
 import { noCache } from "../../../src/inspect/image/layer-cache.ts";
 import { inspectLayer } from "../../../src/inspect/image/layer.ts";
+import { inspectionOf } from "../../../src/inspect/inspection.ts";
 import type { SpooledFile } from "../../../src/inspect/image/spool.ts";
 import { answerOf, readAnswer } from "../../../src/inspect/workers/file-answer.ts";
 import { type FileInspector, inThisThread, stoppable } from "../../../src/inspect/workers/file-inspector.ts";
-import { threadInspector } from "../../../src/inspect/workers/thread-inspector.ts";
+import { threadInspector, threadsFor } from "../../../src/inspect/workers/thread-inspector.ts";
 import { bundled } from "../../support/bundle.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { gpuFile, gzipped, makeTar, type MadeFile } from "../support/make-image.ts";
@@ -34,11 +35,11 @@ const memory = (length: number): SpooledFile => ({
 });
 
 /** A thread whose program has a few lines, for what goes wrong. */
-function inspectorOf(lines: string): FileInspector {
+function inspectorOf(lines: string, count = 1): FileInspector {
   const folder = makeFolder({
     "worker.mjs": `import { parentPort } from "node:worker_threads";\nparentPort.on("message", ({ file }) => {${lines}});\n`,
   });
-  return threadInspector(pathToFileURL(join(folder, "worker.mjs")));
+  return threadInspector(pathToFileURL(join(folder, "worker.mjs")), count);
 }
 
 /** Programs of this machine, archives in archives, code that is damaged, and a file that is too large for memory. */
@@ -75,6 +76,7 @@ describe("what is found", () => {
     const alone = await layer(inThisThread);
     expect(alone.match(/"checksums"/g)?.length).toBeGreaterThan(10);
     expect(await layer(threadInspector(program))).toBe(alone);
+    expect(await layer(threadInspector(program, 4))).toBe(alone);
   });
 
   it("in a folder too", { timeout: 180_000 }, async () => {
@@ -86,8 +88,73 @@ describe("what is found", () => {
     const options = { platform: "linux/amd64", cache: noCache };
     const found = async (inspector: FileInspector) =>
       JSON.stringify(await openFromFolder(root, { ...options, inspector }));
-    expect(await found(threadInspector(program))).toBe(await found(inThisThread));
+    const alone = await found(inThisThread);
+    expect(await found(threadInspector(program))).toBe(alone);
+    expect(await found(threadInspector(program, 3))).toBe(alone);
   });
+});
+
+/** Answers files in another order than they came: the last of every `among` first. */
+function shuffled(inspector: FileInspector, among: number): FileInspector {
+  const held: (() => void)[] = [];
+  const release = () => {
+    for (const go of held.splice(0).reverse()) go();
+  };
+  return {
+    inspect(file, mayBePackaged) {
+      const turn = new Promise<void>((go) => held.push(go));
+      if (held.length >= among) release();
+      else setTimeout(release, 20);
+      const { found, stop } = inspector.inspect(file, mayBePackaged);
+      return { accepted: Promise.resolve(), found: found.then((answer) => turn.then(() => answer)), stop };
+    },
+  };
+}
+
+describe("the order in which files are answered", () => {
+  it("changes nothing", { timeout: 180_000 }, async () => {
+    const root = makeFolder({});
+    for (const { path, content = Buffer.alloc(0) } of entries().slice(1)) {
+      mkdirSync(join(root, path, ".."), { recursive: true });
+      writeFileSync(join(root, path), content);
+    }
+    const found = async (inspector: FileInspector) => {
+      const opened = await openFromFolder(root, { platform: "linux/amd64", cache: noCache, inspector });
+      return JSON.stringify(inspectionOf(opened));
+    };
+    const alone = await found(inThisThread);
+    for (const among of [2, 7, 100]) expect(await found(shuffled(inThisThread, among))).toBe(alone);
+    expect(await found(shuffled(threadInspector(program, 4), 5))).toBe(alone);
+  });
+});
+
+it.each([
+  [1, 16, 0],
+  [2, 16, 1],
+  [3, 16, 3],
+  [4, 16, 4],
+  [64, 64, 4],
+  [16, 1.2, 2],
+  [16, 0.1, 1],
+])("with %i processors and %f GiB free there are %i threads", (processors, free, threads) =>
+  expect(threadsFor(processors, free * 2 ** 30)).toBe(threads),
+);
+
+it("of several threads one that dies ends its own file alone, and all are at work at once", async () => {
+  const started = makeFolder({});
+  const inspector = inspectorOf(
+    `process.getBuiltinModule("node:fs").writeFileSync(${JSON.stringify(started)} + "/" + file.size, ""); if (file.size === 2) process.exit(3); if (file.size < 5) setTimeout(() => parentPort.postMessage({ answer: { found: null }, file }), 1000);`,
+    4,
+  );
+  const jobs = [1, 2, 3, 4].map((size) => inspector.inspect(memory(size), false).found);
+  const ends = Promise.allSettled(jobs);
+  await expect.poll(() => readdirSync(started).sort(), { timeout: 5000 }).toEqual(["1", "2", "3", "4"]);
+  expect((await ends).map(({ status }) => status)).toEqual([
+    "fulfilled",
+    "rejected",
+    "fulfilled",
+    "fulfilled",
+  ]);
 });
 
 describe("what goes wrong in a thread", () => {

@@ -1,0 +1,234 @@
+/** Finds programs that ask the CPU and then refuse by themselves: without a feature, `main` ends with an error. */
+
+import { Decoder, DecoderOptions, FlowControl, OpKind, Register } from "iced-x86";
+import { findMarch } from "../../hardware/cpu-marches.ts";
+import type { AskedWords } from "./asked-words.ts";
+import { type Bits, condition, full, numberOf, type Value } from "./known-bits.ts";
+import { type Known, valueReader } from "./x86-values.ts";
+import type { FunctionReader } from "./x86-functions.ts";
+
+export interface Refusals {
+  /** Features without which no way through a start passes. */
+  readonly refuses: readonly string[];
+  /** Features of which some branch asks, and refuses without. */
+  readonly mayRefuse: readonly string[];
+}
+
+export const noRefusals: Refusals = { refuses: [], mayRefuse: [] };
+
+interface Node extends Known {
+  readonly place: number;
+  /** The callers, with what they had in registers that a function gives back. */
+  readonly callers: readonly { readonly place: number; readonly registers: Node["registers"] }[];
+}
+
+/** How a way through a program ends. A throw may be caught. */
+type End = "passed" | "refused" | "thrown";
+
+const mostSteps = 10_000;
+/** Of all ways through a file, and no more than bytes may be decoded: a hostile file has thousands of starts. */
+const mostStepsOfFile = 200_000;
+const mostCallers = 3;
+/** A function that answers has no more bytes; libgcc's own question has three times as many. */
+const longestAnswer = 512;
+
+const { RAX, RDI } = Register;
+const kept: ReadonlySet<Register> = new Set([
+  ...[Register.RBX, Register.RBP, Register.R12, Register.R13, Register.R14, Register.R15],
+]);
+/** So many functions that a start calls may hand on the answer. */
+const mostCallees = 64;
+
+/** `starts` have a name and an address each. */
+export function allRefusals(
+  starts: readonly { readonly name: string; readonly address: number }[],
+  reader: FunctionReader,
+  words: AskedWords,
+): Refusals {
+  const budget = { left: Math.min(mostStepsOfFile, reader.budget) };
+  const been = new Set<number>();
+  const found = starts.flatMap(({ name, address }) => {
+    if (budget.left <= 0 || been.has(address)) return [];
+    been.add(address);
+    const isError = errors.find(({ of }) => of.test(name))?.is;
+    if (isError === undefined) return [];
+    const called = (reader.instructions(address) ?? []).flatMap(({ target }) => target ?? []);
+    const mayAsk = [address, ...called.slice(0, mostCallees)].some(words.mayAnswer);
+    return mayAsk ? [refusalsOf(address, { isError, reader, words, budget })] : [];
+  });
+  return {
+    refuses: found.flatMap(({ refuses }) => refuses),
+    mayRefuse: found.flatMap(({ mayRefuse }) => mayRefuse),
+  };
+}
+
+/** A program fails with a status, and a module of Python without an object. */
+const errors: readonly { readonly of: RegExp; readonly is: (result: Bits) => boolean }[] = [
+  { of: /^main$/, is: ({ ones }) => ones !== 0 },
+  { of: /^PyInit_/, is: ({ zeros }) => zeros >>> 0 === full },
+];
+
+function refusalsOf(start: number, context: Omit<Context, "seen">): Refusals {
+  const seen = new Set<string>();
+  const walk = walker({ ...context, seen });
+  try {
+    const begin: Node = { place: start, registers: new Map(), flags: null, callers: [] };
+    const always = walk.ends(begin, new Set());
+    if (!always.ends.has("refused") && !always.ends.has("thrown")) return noRefusals;
+    const refuses = new Set<string>();
+    const mayRefuse = new Set<string>();
+    for (const name of [...seen]) {
+      const { ends, decided } = walk.ends(begin, new Set([name]));
+      const isPlain = ends.size === 1 && ends.has("refused") && always.ends.has("passed");
+      const mayEnd = (node: Node) => !walk.ends(node, new Set([name])).ends.has("passed");
+      const found = isPlain ? refuses : decided.some(mayEnd) ? mayRefuse : null;
+      for (const feature of findMarch(name)?.features ?? [name]) found?.add(feature);
+    }
+    return {
+      refuses: [...refuses].sort(),
+      mayRefuse: [...mayRefuse].filter((name) => !refuses.has(name)).sort(),
+    };
+  } finally {
+    walk.free();
+  }
+}
+
+interface Context {
+  readonly reader: FunctionReader;
+  readonly words: AskedWords;
+  readonly isError: (result: Bits) => boolean;
+  readonly budget: { left: number };
+  /** The names that the bits of the words stand for which were read. */
+  readonly seen: Set<string>;
+}
+
+function walker({ reader, words, isError, budget, seen }: Context) {
+  let missing: ReadonlySet<string> = new Set();
+
+  const answer = (names: readonly string[], shift: number): Bits => {
+    let zeros = 0;
+    names.forEach((name, bit) => {
+      if (name !== "-") seen.add(name);
+      if (missing.has(name)) zeros |= 1 << bit;
+    });
+    return { zeros: zeros >>> shift, ones: 0, asked: true };
+  };
+
+  const values = valueReader(words, answer);
+  const { instruction, placeOf } = values;
+
+  /** Follows all ways from a place on, with the answer that a CPU without the features gives. */
+  function ends(from: Node, without: ReadonlySet<string>) {
+    missing = without;
+    const found = new Set<End>();
+    const decided: Node[] = [];
+    const been = new Set<string>();
+    const queue = [from];
+    let steps = 0;
+    for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
+      let now: Node | null = node;
+      while (now !== null) {
+        const key = keyOf(now);
+        if (been.has(key)) break;
+        been.add(key);
+        // Nobody knows how a way ends that is too long.
+        if (++steps > mostSteps || --budget.left < 0) return { ends: new Set<End>(["passed"]), decided };
+        now = step(now, found, decided, queue);
+      }
+    }
+    return { ends: found, decided };
+  }
+
+  function step(node: Node, found: Set<End>, decided: Node[], queue: Node[]): Node | null {
+    const bytes = reader.bytesFrom(node.place);
+    if (bytes === null) {
+      found.add("passed");
+      return null;
+    }
+    const decoder = new Decoder(64, bytes, DecoderOptions.None);
+    decoder.ip = BigInt(node.place);
+    decoder.decodeOut(instruction);
+    decoder.free();
+    const next = Number(instruction.nextIP);
+    const { flowControl } = instruction;
+    if (flowControl === FlowControl.Next) return { ...node, ...values.computed(node), place: next };
+    if (flowControl === FlowControl.ConditionalBranch) {
+      const target = Number(instruction.nearBranchTarget);
+      const isTaken = condition(instruction.conditionCode, node.flags);
+      if (isTaken === null) {
+        queue.push({ ...node, place: target });
+        return { ...node, place: next };
+      }
+      const then = { ...node, place: isTaken ? target : next };
+      if (node.flags?.asked) decided.push(then);
+      return then;
+    }
+    if (flowControl === FlowControl.Return) return returned(node, found, isError);
+    const isCall = flowControl === FlowControl.Call || flowControl === FlowControl.IndirectCall;
+    const isJump =
+      flowControl === FlowControl.UnconditionalBranch || flowControl === FlowControl.IndirectBranch;
+    if (!isCall && !isJump) {
+      const isTrap = flowControl === FlowControl.Exception || flowControl === FlowControl.Interrupt;
+      found.add(isTrap ? "refused" : "passed");
+      return null;
+    }
+    const isNear = instruction.op0Kind === OpKind.NearBranch64;
+    const target = isNear ? Number(instruction.nearBranchTarget) : (placeOf(node.registers) ?? -1);
+    const end = words.endOf(target, !isNear);
+    if (end !== null) {
+      if (end === "status") found.add(statusEnd(node.registers.get(RDI), "passed"));
+      else if (end !== "never") found.add(end === "aborts" ? "refused" : "thrown");
+      return null;
+    }
+    if (isJump && isNear && !reader.isStart(target)) return { ...node, place: target };
+    const back = isCall ? { ...node, place: next } : null;
+    // Behind a call that does not return stands no code of the function.
+    if (isCall && next >= (reader.endAround(node.place) ?? 0)) {
+      found.add(statusEnd(node.registers.get(RDI), "thrown"));
+      return null;
+    }
+    const bytesOfTarget = isNear ? (reader.endAround(target) ?? Number.POSITIVE_INFINITY) - target : 0;
+    const isShort = isNear && bytesOfTarget <= longestAnswer;
+    if (isShort && words.mayAnswer(target) && node.callers.length < mostCallers)
+      return {
+        ...node,
+        place: target,
+        callers: back === null ? node.callers : [...node.callers, back],
+      };
+    const after = { ...node, registers: keptOf(node.registers), flags: null };
+    return back === null ? returned(after, found, isError) : { ...after, place: next };
+  }
+
+  return { ends, free: values.free };
+}
+
+function returned(
+  { registers, callers, ...node }: Node,
+  found: Set<End>,
+  isError: Context["isError"],
+): Node | null {
+  const result = registers.get(RAX);
+  const caller = callers.at(-1);
+  if (caller === undefined) {
+    found.add(result !== undefined && !("at" in result) && isError(result) ? "refused" : "passed");
+    return null;
+  }
+  const own = new Map(keptOf(caller.registers));
+  if (result !== undefined) own.set(RAX, result);
+  return { ...node, place: caller.place, registers: own, flags: null, callers: callers.slice(0, -1) };
+}
+
+const keptOf = (registers: Node["registers"]) => new Map([...registers].filter(([name]) => kept.has(name)));
+
+function statusEnd(status: Value | undefined, unknown: End): End {
+  const number = numberOf(status);
+  return number === null ? unknown : number === 0 ? "passed" : "refused";
+}
+
+function keyOf({ place, registers, flags, callers }: Node): string {
+  const values = [...registers].map(([name, value]) =>
+    "at" in value ? `${name}@${value.at}` : `${name}=${value.zeros}/${value.ones}${value.asked}`,
+  );
+  const callersPart = callers.map((each) => each.place).join();
+  return `${place} ${values.sort().join()} ${flags?.zero}${flags?.carry}${flags?.asked} ${callersPart}`;
+}

@@ -1,0 +1,136 @@
+/** Programs that ask the CPU, and refuse by themselves: without the feature, they end with an error. */
+
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { memorySource } from "../../../src/inspect/byte-source.ts";
+import type { AskedWords } from "../../../src/inspect/cpu/asked-words.ts";
+import { findCpuNeed } from "../../../src/inspect/cpu/cpu-need.ts";
+import { allRefusals, noRefusals } from "../../../src/inspect/cpu/refusals.ts";
+import type { FunctionReader } from "../../../src/inspect/cpu/x86-functions.ts";
+import { inspectFile } from "../../../src/inspect/inspect-file.ts";
+import { makeFolder } from "../../support/folders.ts";
+import { needs } from "../../support/needs.ts";
+import { whyNoGcc } from "../../support/programs.ts";
+
+const whyNot = process.arch === "x64" ? whyNoGcc() : "no x86-64 CPU";
+
+async function needsOf(files: Readonly<Record<string, string>>, ...options: readonly string[]) {
+  const cwd = makeFolder(files);
+  execFileSync("gcc", [...Object.keys(files), "-w", "-o", "a.out", ...options], { cwd });
+  const found = await inspectFile(memorySource(readFileSync(join(cwd, "a.out"))), false);
+  if (found?.cpu == null) throw new Error("no code");
+  return findCpuNeed({ cpu: found.cpu, isVariant: false, neededLevel: null, through: [] }).features;
+}
+
+const work = { "work.c": '#include <stdio.h>\nint work(int n) { return printf("%d\\n", n) < 0; }\n' };
+const head = `#include <err.h>
+#include <cpuid.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int work(int n);
+`;
+const program = (text: string) => ({ "main.c": head + text, ...work });
+const asks = '__builtin_cpu_supports("avx2")';
+const plain = `int main(int n, char **v) {
+  if (!${asks}) return fputs("needs AVX2\\n", stderr), 1;
+  return work(n);
+}
+`;
+
+describe("a program that asks and refuses", needs(whyNot), () => {
+  it.each([
+    ["with a status of main's", plain, ["-O2"]],
+    ["without optimization", plain, ["-O0"]],
+    ["stripped", plain, ["-O2", "-s"]],
+    ["as a static program without names", plain, ["-O2", "-s", "-static"]],
+    ["as a program that is never moved", plain, ["-O2", "-no-pie", "-fno-pie"]],
+    ["by exit", plain.replace("1;", "exit(1), 1;"), ["-O2"]],
+    ["by exit in a static program", plain.replace("1;", "exit(1), 1;"), ["-O2", "-s", "-static"]],
+    ["by abort", plain.replace('return fputs("needs AVX2\\n", stderr), 1', "abort()"), ["-O2"]],
+    ["by a trap", plain.replace('return fputs("needs AVX2\\n", stderr), 1', "__builtin_trap()"), ["-Os"]],
+    ["by err.h", plain.replace('return fputs("needs AVX2\\n", stderr), 1', 'errx(2, "needs AVX2")'), ["-O2"]],
+    [
+      "behind a function of its own",
+      plain
+        .replace(asks, "able()")
+        .replace("int main", `__attribute__((noinline)) int able(void) { return !!${asks}; }\nint main`),
+      ["-O2"],
+    ],
+    [
+      "in a function that main calls",
+      `__attribute__((noinline)) void check(void) { if (!${asks}) exit(1); }
+int main(int n, char **v) { check(); return work(n); }
+`,
+      ["-O2"],
+    ],
+    ["for one of two features", plain.replace("!", `!__builtin_cpu_supports("avx512f") || !`), ["-O2"]],
+    [
+      "by CPUID",
+      plain
+        .replace(asks, "able()")
+        .replace(
+          "int main",
+          "static int able(void) { unsigned a, b, c, d; return __get_cpuid_count(7, 0, &a, &b, &c, &d) && b >> 5 & 1; }\nint main",
+        ),
+      ["-O2"],
+    ],
+  ])("needs what it asks for: %s", async (_, text, options) => {
+    const features = await needsOf(program(text), ...options);
+    expect(features.avx2).toBe("needed");
+  });
+
+  it("needs a level of the ABI", async () =>
+    expect(await needsOf(program(plain.replace('"avx2"', '"x86-64-v3"')), "-O2")).toMatchObject({
+      ...{ avx2: "needed", bmi2: "needed", movbe: "needed" },
+    }));
+
+  it.each([
+    [
+      "behind another way",
+      plain.replace("if (", 'if (!strcmp(v[n - 1], "--force")) return work(1);\n  if ('),
+    ],
+    [
+      "in a loop of options",
+      plain.replace("if (", "for (; *v; v++) if (**v == 45) return work(2);\n  if (n > 2 && "),
+    ],
+  ])("may refuse: %s", async (_, text) => {
+    expect((await needsOf(program(text), "-O2")).avx2).toBe("undecided");
+  });
+
+  it.each([
+    ["a choice", `int main(int n, char **v) { return work(${asks} ? n : 3); }`],
+    ["a warning", plain.replace("return fputs", "fputs").replace(", 1;", ";")],
+    ["a success", plain.replace(", 1;", ", 0;")],
+    ["an error of another kind", plain.replace(`!${asks}`, "n > 3").replace("work(n)", `work(${asks})`)],
+    ["a feature that is not to be there", plain.replace("!", "")],
+  ])("is no refusal: %s", async (_, text) => {
+    expect((await needsOf(program(text), "-O2")).avx2).toBeOneOf([undefined, "mayBeUsed"]);
+  });
+});
+
+it("takes no more steps than its bound, however many starts a file has", () => {
+  let steps = 0;
+  const nops = Buffer.concat([Buffer.alloc(20, 0x90), Buffer.from([0xc3])]);
+  const reader = {
+    budget: Number.POSITIVE_INFINITY,
+    instructions: () => [],
+    bytesFrom: (place: number) => {
+      steps++;
+      return nops.subarray(place % 32);
+    },
+  } as unknown as FunctionReader;
+  const words = { mayAnswer: () => true } as unknown as AskedWords;
+  const starts = Array.from({ length: 20_000 }, (_, index) => ({
+    name: `PyInit_m${index}`,
+    address: 32 * index,
+  }));
+  expect(allRefusals(starts, reader, words)).toEqual(noRefusals);
+  expect(steps).toBeLessThanOrEqual(200_000);
+  // A start that stands there twice is walked through once.
+  steps = 0;
+  allRefusals(Array(9).fill({ name: "PyInit_m", address: 32 }), reader, words);
+  expect(steps).toBe(21);
+});
