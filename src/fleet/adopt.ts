@@ -60,7 +60,8 @@ export interface Adoption {
 }
 
 /** What the files of an image tell, and what they leave open. */
-export interface ForeignImage extends Pick<LockedImage, "platform" | "requires" | "adopted" | "measured"> {
+export interface ForeignImage
+  extends Pick<LockedImage, "platform" | "requires" | "adopted" | "measured" | "code"> {
   /** Unknown needs: it may need more than `requires`. */
   readonly undecided: readonly string[];
   readonly notes: readonly string[];

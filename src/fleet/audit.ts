@@ -19,6 +19,7 @@ import { dockerHolder } from "../oci/engine/built-image.ts";
 import { unusedAxes } from "./audit/unused-axes.ts";
 import { groupBy } from "../io/collections.ts";
 import { selectImages } from "./cells/select.ts";
+import type { Guarding } from "./dockerfile/guard.ts";
 import { type FleetChoice, fleetAt, lockFileOf } from "./open/fleet-choice.ts";
 import { recallBuilt } from "./open/prepare-build.ts";
 
@@ -46,16 +47,16 @@ export interface AuditAnswer {
  */
 export type AuditFunction = (options?: AuditOptions, world?: Partial<World>) => Promise<AuditAnswer>;
 
-export function auditWith(ports: Examining): AuditFunction {
+export function auditWith(ports: Examining & Guarding): AuditFunction {
   return (options = {}, given) => inWorld(options, given, (world) => auditIn(options, world), ports);
 }
 
-async function auditIn(asked: AuditOptions, world: World & Examining): Promise<AuditAnswer> {
+async function auditIn(asked: AuditOptions, world: World & Examining & Guarding): Promise<AuditAnswer> {
   const lock = await readLockIfPresent(lockFileOf(asked));
   return lock !== null && isAdopted(lock) ? auditAdopted(asked, lock, world) : auditBuilt(asked, world);
 }
 
-async function auditBuilt(asked: AuditOptions, world: World & Examining): Promise<AuditAnswer> {
+async function auditBuilt(asked: AuditOptions, world: World & Examining & Guarding): Promise<AuditAnswer> {
   const { fleet, lockFile, only } = await fleetAt(asked, world);
   const { replaceBase } = asked;
   const { lock, plan } = await recallBuilt(fleet, { only, lockFile, replaceBase, published: false });
@@ -83,7 +84,11 @@ async function auditBuilt(asked: AuditOptions, world: World & Examining): Promis
  * Audits images that others built, without a matrix. The lock's requirement of each, estimated or stated, counts as declared, and every file
  * counts as the image's own.
  */
-async function auditAdopted(asked: AuditOptions, all: Lock, world: World & Examining): Promise<AuditAnswer> {
+async function auditAdopted(
+  asked: AuditOptions,
+  all: Lock,
+  world: World & Examining & Guarding,
+): Promise<AuditAnswer> {
   if (asked.registry !== undefined || (asked.replaceBase ?? []).length > 0)
     throw usageError(
       "--registry and --replace-base need a matrix, and this lock holds images that others built",

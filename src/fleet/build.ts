@@ -9,6 +9,7 @@ import { registryFor, registryToWrite } from "../oci/registry/registry-access.ts
 import { type BuildChoice, partsOf } from "./build-choice.ts";
 import { withImages } from "./engines/built-cell.ts";
 import { localEngineOf, requirePush } from "./engines/engine-choice.ts";
+import type { Guarding } from "./dockerfile/guard.ts";
 import { fleetAt } from "./open/fleet-choice.ts";
 import { type LocalBaseChoice, prepareBuild, recallBuilt } from "./open/prepare-build.ts";
 import { type PlanJson, planToJson } from "./plan/plan-json.ts";
@@ -56,7 +57,7 @@ export interface BuildFunction {
   (options?: Omit<BuildOptions, "dryRun">, world?: Partial<World<FleetBuildEvent>>): Promise<BuildAnswer>;
 }
 
-export function buildWith(ports: BuildPorts & Pick<Judging, "signatureTrustFor">): BuildFunction {
+export function buildWith(ports: BuildPorts & Guarding & Pick<Judging, "signatureTrustFor">): BuildFunction {
   const face = (
     options: BuildOptions = {},
     given?: Partial<World<FleetBuildEvent>>,
@@ -66,7 +67,7 @@ export function buildWith(ports: BuildPorts & Pick<Judging, "signatureTrustFor">
 
 async function buildIn(
   options: BuildOptions,
-  world: World<FleetBuildEvent> & BuildPorts & Pick<Judging, "signatureTrustFor">,
+  world: World<FleetBuildEvent> & BuildPorts & Guarding & Pick<Judging, "signatureTrustFor">,
 ): Promise<BuildAnswer | PlanJson> {
   const { push = false, dryRun = false, strict = false, takeOver } = options;
   const { index = false, replaceIndex: replace = false } = options;

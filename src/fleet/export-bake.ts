@@ -9,13 +9,14 @@ import { type EngineChoice, requireNetwork } from "./engines/engine-choice.ts";
 import { checkSsh, parseSecrets } from "./engines/step-options.ts";
 import { contextTime } from "./engines/source-date-epoch.ts";
 import { keepContext } from "./engines/staged-context.ts";
-import { type ContextFolder, jobOf, requireReady } from "./engines/jobs.ts";
+import { type ContextFolder, copyingAnew, jobOf, requireReady } from "./engines/jobs.ts";
 import type { CellContext } from "./context/cell-context.ts";
 import { oncePer } from "./cells/once-per.ts";
 import { groupBy, remember } from "../io/collections.ts";
 import { listContext } from "./context/context.ts";
 import { takenFiles } from "./context/context-inputs.ts";
 import type { ContextUse } from "./context/context-use.ts";
+import type { Guarding } from "./dockerfile/guard.ts";
 import { fleetAt, type FleetChoice } from "./open/fleet-choice.ts";
 import type { Fleet } from "./open/open-fleet.ts";
 import type { Plan, PlannedCell } from "./plan/planned-cell.ts";
@@ -40,11 +41,13 @@ export interface ExportBakeOptions
  * @example
  * const { target } = await exportBake({ only: ["cuda=12.8.1"] });
  */
-export async function exportBake(asked: ExportBakeOptions = {}, given?: Partial<World>): Promise<BakeFile> {
-  return inWorld(asked, given, (world) => exportBakeIn(asked, world));
+export type ExportBakeFunction = (asked?: ExportBakeOptions, given?: Partial<World>) => Promise<BakeFile>;
+
+export function exportBakeWith(ports: Guarding): ExportBakeFunction {
+  return (asked = {}, given) => inWorld(asked, given, (world) => exportBakeIn(asked, world), ports);
 }
 
-async function exportBakeIn(asked: ExportBakeOptions, world: World): Promise<BakeFile> {
+async function exportBakeIn(asked: ExportBakeOptions, world: World & Guarding): Promise<BakeFile> {
   const { fleet, lockFile, only } = await fleetAt(asked, world);
   const { plan } = await prepareBuild(fleet, { only, lockFile, bases: asked, push: true }, world);
   const { secret = [], ssh = [], network = "default" } = asked;
@@ -223,12 +226,12 @@ function bakeTarget(
   contextAt: (dir: string) => string,
   { secret = [], ssh = [], network = "default" }: BakeSteps,
 ): BakeTarget {
-  const { dockerfile, labels, tags, platform, target } = request;
+  const { labels, tags, platform, target } = request;
   const named = (request.contexts ?? []).map(({ name, contextDir }) => [name, contextAt(contextDir)]);
   return {
     context: literal(contextAt(request.contextDir)),
     ...(named.length > 0 && { contexts: literals(Object.fromEntries(named)) }),
-    "dockerfile-inline": literal(dockerfile),
+    "dockerfile-inline": literal(copyingAnew(request)),
     args: literals(argsWithExtra(request)),
     labels: literals(labels),
     tags: tags.map(literal),

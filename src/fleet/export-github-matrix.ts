@@ -4,6 +4,7 @@ import { usageError } from "../errors.ts";
 import { compareFirst, compareText, groupBy } from "../io/collections.ts";
 import { inWorld, type Watching, type World } from "../io/world.ts";
 import type { CellSettings } from "./cells/cell-settings.ts";
+import type { Guarding } from "./dockerfile/guard.ts";
 import { type FleetChoice, fleetAt } from "./open/fleet-choice.ts";
 import { prepareBuild } from "./open/prepare-build.ts";
 
@@ -23,14 +24,19 @@ export interface GithubMatrix {
  * @example
  * const { include } = await exportGithubMatrix({ shards: 8 });
  */
-export async function exportGithubMatrix(
-  asked: GithubMatrixOptions = {},
+export type ExportGithubMatrixFunction = (
+  asked?: GithubMatrixOptions,
   given?: Partial<World>,
-): Promise<GithubMatrix> {
-  return inWorld(asked, given, (world) => exportGithubMatrixIn(asked, world));
+) => Promise<GithubMatrix>;
+
+export function exportGithubMatrixWith(ports: Guarding): ExportGithubMatrixFunction {
+  return (asked = {}, given) => inWorld(asked, given, (world) => exportGithubMatrixIn(asked, world), ports);
 }
 
-async function exportGithubMatrixIn(asked: GithubMatrixOptions, world: World): Promise<GithubMatrix> {
+async function exportGithubMatrixIn(
+  asked: GithubMatrixOptions,
+  world: World & Guarding,
+): Promise<GithubMatrix> {
   const { fleet, lockFile, only } = await fleetAt(asked, world);
   const { plan } = await prepareBuild(fleet, { only, lockFile, bases: asked, push: true }, world);
   const toBuild = plan.cells.filter(({ action }) => action === "build" || action === "adopt");

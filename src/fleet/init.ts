@@ -1,6 +1,6 @@
 /** Writes a small matrix and template, or the matrix of an existing Dockerfile, workflow, bake or compose file. */
 
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import { usageError } from "../errors.ts";
 import type { HostFacts } from "../facts/facts.ts";
 import type { ClusterReader, HostWorld } from "../host/cluster-reader.ts";
@@ -13,7 +13,7 @@ import { type Edit, editWords } from "./init/draft.ts";
 import { definitionsIn } from "./init/found-definitions.ts";
 import { type InitFrom, initFrom } from "./init/init-from.ts";
 import { type InitFromDefinition, initFromDefinition } from "./init/init-from-definition.ts";
-import { checkImageName, imageNameFor, refuseExisting } from "./init/new-fleet.ts";
+import { checkImageName, imageNameFor, matrixFile, refuseExisting } from "./init/new-fleet.ts";
 import { isDefinition, refuseOthers } from "./init/read-definition.ts";
 
 export interface InitOptions extends Watching {
@@ -31,6 +31,8 @@ export interface InitOptions extends Watching {
   readonly hostType?: readonly string[];
   /** With a Dockerfile: note the edits, then apply them. */
   readonly write?: boolean;
+  /** The matrix to write: paths in it start in its folder. Default: `matrix.yaml`. */
+  readonly to?: string;
   /** Name of the images. Default: `app`; with `from` the folder's name. */
   readonly name?: string;
   /** `host` or `host/path`. Default: `localhost:5000`. */
@@ -84,7 +86,7 @@ async function initIn(
   world: HostWorld,
 ): Promise<InitAnswer | InitFromAnswer | InitFromDefinitionAnswer> {
   const { from = [], host = [], hostType = [], name = "app", registry = "localhost:5000" } = options;
-  const { rows: key, map = [] } = options;
+  const { rows: key, map = [], to = matrixFile } = options;
   const rows = key === undefined ? undefined : { key, map };
   if (rows === undefined && map.length > 0) throw usageError("--map needs --rows", "add --rows KEY");
   const [first, ...more] = from;
@@ -101,7 +103,7 @@ async function initIn(
         signal: world.signal,
         rows,
         partial: options.partial,
-        ...fleet,
+        ...{ to, ...fleet },
       };
       return { schemaVersion: 1, ...(await initFromDefinition(world.cwd, definition)) };
     }
@@ -112,7 +114,7 @@ async function initIn(
     const show = (template: string, edits: readonly Edit[]) => {
       for (const edit of edits) world.onEvent({ type: "note", text: `${template}: ${editWords(edit)}` });
     };
-    const wanted = { ...fleet, show: options.write ? show : undefined };
+    const wanted = { ...fleet, to, show: options.write ? show : undefined };
     return { schemaVersion: 1, ...(await initFrom(world.cwd, { dockerfile: first, hosts, ...wanted })) };
   }
   refuseHosts(host, hostType);
@@ -120,7 +122,13 @@ async function initIn(
   if (options.write) throw usageError("--write needs --from Dockerfile", "add --from Dockerfile");
   checkImageName(name, registry);
   await refuseDefinitions(world);
-  const files = starterFiles(name, registry);
+  const beside = (path: string) => posix.join(posix.dirname(to), path);
+  const files = Object.fromEntries(
+    Object.entries(starterFiles(name, registry)).map(([path, text]) => [
+      path === matrixFile ? to : beside(path),
+      text,
+    ]),
+  );
   const written = Object.keys(files);
   refuseExisting(world.cwd, written);
   for (const [path, text] of Object.entries(files))

@@ -10,6 +10,7 @@ import { mergedBranches } from "../lock/merge-branches.ts";
 import { mergedLock } from "../lock/merge-locks.ts";
 import { updateLock } from "../lock/store/update-lock.ts";
 import type { Digest } from "../oci/digest.ts";
+import type { Guarding } from "./dockerfile/guard.ts";
 import { baseLookup, fleetAt, type FleetChoice, lockFileOf, parseReplacements } from "./open/fleet-choice.ts";
 import { type BaseUpdate, baseUpdates, movableBases, withUpdatedBases } from "./plan/registry-view.ts";
 import { planFleet } from "./open/plan-fleet.ts";
@@ -30,14 +31,16 @@ export interface UpdateBasesAnswer {
  * @example
  * const { updates } = await updateBases();
  */
-export async function updateBases(
-  asked: ChangeLockOptions = {},
+export type UpdateBasesFunction = (
+  asked?: ChangeLockOptions,
   given?: Partial<World>,
-): Promise<UpdateBasesAnswer> {
-  return inWorld(asked, given, (world) => updateBasesIn(asked, world));
+) => Promise<UpdateBasesAnswer>;
+
+export function updateBasesWith(ports: Guarding): UpdateBasesFunction {
+  return (asked = {}, given) => inWorld(asked, given, (world) => updateBasesIn(asked, world), ports);
 }
 
-async function updateBasesIn(asked: ChangeLockOptions, world: World): Promise<UpdateBasesAnswer> {
+async function updateBasesIn(asked: ChangeLockOptions, world: World & Guarding): Promise<UpdateBasesAnswer> {
   if (asked.offline)
     throw usageError("--update-bases asks registries, and --offline forbids it", "leave --offline out");
   const { fleet, lockFile: file, only } = await fleetAt(asked, world);
@@ -72,14 +75,13 @@ export interface RemovedImages {
  * @example
  * const { removed } = await pruneLock();
  */
-export async function pruneLock(
-  asked: ChangeLockOptions = {},
-  given?: Partial<World>,
-): Promise<RemovedImages> {
-  return inWorld(asked, given, (world) => pruneLockIn(asked, world));
+export type PruneLockFunction = (asked?: ChangeLockOptions, given?: Partial<World>) => Promise<RemovedImages>;
+
+export function pruneLockWith(ports: Guarding): PruneLockFunction {
+  return (asked = {}, given) => inWorld(asked, given, (world) => pruneLockIn(asked, world), ports);
 }
 
-async function pruneLockIn(asked: ChangeLockOptions, world: World): Promise<RemovedImages> {
+async function pruneLockIn(asked: ChangeLockOptions, world: World & Guarding): Promise<RemovedImages> {
   const { fleet, lockFile: file, only } = await fleetAt(asked, world);
   if (only.length > 0)
     throw usageError("--prune looks at the whole lock, --only at some cells", "leave --only out");

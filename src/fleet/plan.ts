@@ -11,8 +11,10 @@ import { registryFor } from "../oci/registry/registry-access.ts";
 import { unknownTargets } from "./cells/impossible.ts";
 import { allEntries, type CellContext } from "./context/cell-context.ts";
 import { recallContext } from "./context/context-record.ts";
+import type { Guarding } from "./dockerfile/guard.ts";
 import { type FleetChoice, fleetAt } from "./open/fleet-choice.ts";
 import { type LocalBaseChoice, type PreparedBuild, prepareBuild } from "./open/prepare-build.ts";
+import { floorLines } from "./plan/base-floors.ts";
 import { changedFiles, explainInputs } from "./plan/changes.ts";
 import { type ExplainedCell, explainedToJson, type PlanJson, planToJson } from "./plan/plan-json.ts";
 import { findPlanned, type Plan, type PlannedCell } from "./plan/planned-cell.ts";
@@ -37,19 +39,18 @@ export type ExplainedPlan = ExplainedCell;
  * @example
  * const { counts } = await plan({ push: true });
  */
-export async function plan(
-  options: PlanOptions & { readonly explain: string },
-  world?: Partial<World>,
-): Promise<ExplainedPlan>;
-export async function plan(options?: Omit<PlanOptions, "explain">, world?: Partial<World>): Promise<PlanJson>;
-export async function plan(
-  options: PlanOptions = {},
-  given?: Partial<World>,
-): Promise<PlanJson | ExplainedPlan> {
-  return inWorld(options, given, (world) => planIn(options, world));
+export interface PlanFunction {
+  (options: PlanOptions & { readonly explain: string }, world?: Partial<World>): Promise<ExplainedPlan>;
+  (options?: Omit<PlanOptions, "explain">, world?: Partial<World>): Promise<PlanJson>;
 }
 
-async function planIn(options: PlanOptions, world: World): Promise<PlanJson | ExplainedPlan> {
+export function planWith(ports: Guarding): PlanFunction {
+  const face = (options: PlanOptions = {}, given?: Partial<World>): Promise<PlanJson | ExplainedPlan> =>
+    inWorld(options, given, (world) => planIn(options, world), ports);
+  return face as PlanFunction;
+}
+
+async function planIn(options: PlanOptions, world: World & Guarding): Promise<PlanJson | ExplainedPlan> {
   const { remote = false, offline = false, push = false, explain } = options;
   if (remote && offline) {
     throw usageError("--remote asks registries, and --offline forbids it", "leave one of them out");
@@ -71,6 +72,7 @@ async function planIn(options: PlanOptions, world: World): Promise<PlanJson | Ex
   const local = await prepareBuild(fleet, asked, world);
   const connect = () => registryFor(options, world);
   note(world, deprecatedLines(local.plan.cells));
+  note(world, floorLines(local.plan.cells));
   note(
     world,
     unknownTargets(local.plan.cells.flatMap(({ cell, action }) => (action === "build" ? [cell] : []))),

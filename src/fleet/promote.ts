@@ -176,7 +176,7 @@ function referenceOf(from: string, lock: Pick<Lock, "repository"> | null): Image
 async function readChannelFleet(choice: ChannelChoice, { env }: Pick<World, "env">): Promise<ChannelFleet> {
   const { matrix: file = matrixPath } = choice;
   const text = await readTextFile(file, inputLimits.matrix, { missingCode: "MATRIX_NOT_FOUND" });
-  const matrix = await withVersion(parseMatrix(text, file), { root: dirname(file), env });
+  const matrix = await withVersion(parseMatrix(text, file, env), { root: dirname(file), env });
   const lockFile = lockFileOf(choice);
   return { matrix, lock: await readLock(lockFile), lockFile };
 }

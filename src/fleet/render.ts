@@ -3,8 +3,12 @@
 import { inWorld, type Watching, type World } from "../io/world.ts";
 import { readDockerfiles, removeDockerfiles, writeDockerfiles } from "./dockerfile/dockerfiles.ts";
 import { type Drift, findDrift } from "./dockerfile/drift.ts";
+import type { Guarding } from "./dockerfile/guard.ts";
 import { type FleetChoice, fleetAt } from "./open/fleet-choice.ts";
-import { checkedCells } from "./open/open-fleet.ts";
+import type { Selection } from "./cells/select.ts";
+import type { RenderedFile } from "./dockerfile/render-cell.ts";
+import { checkedCells, type Fleet } from "./open/open-fleet.ts";
+import { prepareBuild } from "./open/prepare-build.ts";
 
 export interface RenderOptions
   extends Pick<FleetChoice, "matrix" | "only" | "registry" | "buildArg">,
@@ -41,25 +45,25 @@ export interface RenderCheck extends Drift {
  * @example
  * const { written } = await render({ prune: true });
  */
-export async function render(
-  options: RenderOptions & { readonly check: true },
-  world?: Partial<World>,
-): Promise<RenderCheck>;
-export async function render(
-  options?: RenderOptions & { readonly check?: false },
-  world?: Partial<World>,
-): Promise<RenderAnswer>;
-export async function render(
-  asked: RenderOptions = {},
-  given?: Partial<World>,
-): Promise<RenderAnswer | RenderCheck> {
-  return inWorld(asked, given, (world) => renderIn(asked, world));
+export interface RenderFunction {
+  (options: RenderOptions & { readonly check: true }, world?: Partial<World>): Promise<RenderCheck>;
+  (options?: RenderOptions & { readonly check?: false }, world?: Partial<World>): Promise<RenderAnswer>;
 }
 
-async function renderIn(asked: RenderOptions, world: World): Promise<RenderAnswer | RenderCheck> {
-  const { fleet, only } = await fleetAt(asked, world);
+export function renderWith(ports: Guarding): RenderFunction {
+  const face = (asked: RenderOptions = {}, given?: Partial<World>): Promise<RenderAnswer | RenderCheck> =>
+    inWorld(asked, given, (world) => renderIn(asked, world), ports);
+  return face as RenderFunction;
+}
+
+async function renderIn(asked: RenderOptions, world: World & Guarding): Promise<RenderAnswer | RenderCheck> {
+  const { fleet, lockFile, only } = await fleetAt(asked, world);
   const { out: root = fleet.root, prune = false, check = false } = asked;
-  const files = checkedCells(fleet, only).map((cell) => fleet.dockerfileOf(cell));
+  const cells = checkedCells(fleet, only);
+  const rendered = cells.map((cell) => fleet.dockerfileOf(cell));
+  // A guard repeats the program of the base, which a plan reads.
+  const isWhole = rendered.every(({ start }) => start === null);
+  const files = isWhole ? rendered : await plannedFiles(fleet, only, lockFile, world);
   const drift = findDrift(files, readDockerfiles(root));
   const head = { schemaVersion: 1, rendered: files.length } as const;
   const orphans = only.length === 0 ? drift.orphans : [];
@@ -74,4 +78,15 @@ async function renderIn(asked: RenderOptions, world: World): Promise<RenderAnswe
     removed: prune ? orphans : [],
     orphans: prune ? [] : orphans,
   };
+}
+
+/** Throws `BASE_UNRESOLVED` for a base whose program a guard repeats and nobody can read. */
+async function plannedFiles(
+  fleet: Fleet,
+  only: readonly Selection[],
+  lockFile: string,
+  world: World,
+): Promise<readonly RenderedFile[]> {
+  const { plan } = await prepareBuild(fleet, { only, lockFile, bases: {}, push: false }, world);
+  return plan.cells.flatMap(({ dockerfile }) => dockerfile ?? []);
 }

@@ -1,8 +1,8 @@
 /** Compares a fleet in its registry with the lock: digests, signatures, provenance. */
 
-import { existsSync } from "node:fs";
 import type { Judging } from "./publish/seal.ts";
 import { ImgmatchError } from "../errors.ts";
+import { isThere } from "../io/files.ts";
 import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
 import { repositoriesOf } from "../lock/image-repository.ts";
@@ -14,6 +14,7 @@ import type { RegistryAccess } from "../oci/registry/registry-flags.ts";
 import type { ProvenanceVerification } from "../oci/verified-provenance.ts";
 import type { SignatureDemands } from "../oci/trust-flags.ts";
 import { fleetAt, matrixFileOf } from "./open/fleet-choice.ts";
+import type { Guarding } from "./dockerfile/guard.ts";
 import { planFleet } from "./open/plan-fleet.ts";
 import type { Plan } from "./plan/planned-cell.ts";
 import { type Sweep, type SweepOptions, sweep } from "./publish/sweep.ts";
@@ -55,11 +56,14 @@ export type VerifyFunction = (
   world?: Partial<World<LookEvent>>,
 ) => Promise<VerifyAnswer>;
 
-export function verifyWith(ports: Judging): VerifyFunction {
+export function verifyWith(ports: Judging & Guarding): VerifyFunction {
   return (options = {}, given) => inWorld(options, given, (world) => verifyIn(options, world), ports);
 }
 
-async function verifyIn(asked: VerifyOptions, world: World<LookEvent> & Judging): Promise<VerifyAnswer> {
+async function verifyIn(
+  asked: VerifyOptions,
+  world: World<LookEvent> & Judging & Guarding,
+): Promise<VerifyAnswer> {
   const { lock: file = lockPath } = asked;
   const lock = await readLock(file);
   const registry = await registryFor(asked, world);
@@ -93,9 +97,9 @@ async function verifyIn(asked: VerifyOptions, world: World<LookEvent> & Judging)
 }
 
 /** The fleet's plan; null where no matrix is there, as on a machine that has the lock alone, or the matrix is another fleet's. */
-async function planOf(lock: Lock, lockFile: string, world: World): Promise<Plan | null> {
+async function planOf(lock: Lock, lockFile: string, world: World & Guarding): Promise<Plan | null> {
   const matrix = matrixFileOf(lockFile);
-  if (!existsSync(matrix)) return null;
+  if (!isThere(matrix)) return null;
   try {
     const { fleet, only } = await fleetAt({ matrix }, world);
     if (fleet.matrix.name !== lock.name) return null;

@@ -1,6 +1,15 @@
 /** Reads files, and turns the system's errors into problems. */
 
-import { closeSync, existsSync, fstatSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+} from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { faultOf, ImgmatchError } from "../errors.ts";
 import type { ProblemCode } from "../problem-codes.ts";
@@ -149,6 +158,17 @@ export function unreadable(
     { code: "FILE_UNREADABLE", message, at: { file }, ...(fix === undefined ? {} : { fix }) },
     { cause: error },
   );
+}
+
+/** Throws `FILE_UNREADABLE` for a file that cannot be looked at: silence is no absence. A link to nothing is there. */
+export function isThere(file: string): boolean {
+  try {
+    lstatSync(file);
+    return true;
+  } catch (error) {
+    if (isErrno(error, "ENOENT", "ENOTDIR")) return false;
+    throw unreadable(file, error);
+  }
 }
 
 /** For a rejected promise: ignores the system's errors of these names, and throws all others. */

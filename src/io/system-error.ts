@@ -1,8 +1,8 @@
-/** Turns the system's errors into problems: a full disk is no bug of imgmatch. */
+/** Turns the system's errors into problems: a full or failing disk is no bug of imgmatch. */
 
 import { tmpdir } from "node:os";
 import { faultOf, ImgmatchError } from "../errors.ts";
-import { isErrno } from "./files.ts";
+import { isErrno, unreadable } from "./files.ts";
 
 /** null for an error that is not the system's. */
 export function systemProblem(error: unknown): ImgmatchError | null {
@@ -12,11 +12,20 @@ export function systemProblem(error: unknown): ImgmatchError | null {
     const message = `${whose} may not open more files: ${faultOf(error)}`;
     return new ImgmatchError({ code: "TOO_MANY_FILES", message, fix: moreFiles }, { cause: error });
   }
-  if (!isErrno(error, "ENOSPC", "EDQUOT", "EROFS")) return null;
-  // Where an open file is written, the system names none: that is a temporary one.
-  const path = error instanceof Error && "path" in error ? error.path : undefined;
-  return writeFailed(typeof path === "string" ? path : tmpdir(), error);
+  // Where an open file is read or written, the system names none: that is a temporary one.
+  const { syscall = "", path: named } = error as NodeJS.ErrnoException;
+  const path = typeof named === "string" ? named : tmpdir();
+  if (isErrno(error, "ENOSPC", "EDQUOT", "EROFS")) return writeFailed(path, error);
+  if (!isErrno(error, "EACCES", "EAGAIN", "EIO", "ENOMEM", "EPERM", "ESTALE")) return null;
+  if (syscall.startsWith("spawn")) {
+    const message = `${path} cannot be started: ${faultOf(error)}`;
+    const fix = "correct the cause that the system names";
+    return new ImgmatchError({ code: "ENGINE_FAILED", message, fix }, { cause: error });
+  }
+  return reading.includes(syscall) ? unreadable(path, error) : writeFailed(path, error);
 }
+
+const reading = "access fstat lstat open opendir read readlink realpath scandir stat".split(" ");
 
 interface Reason {
   readonly what: string;

@@ -4,8 +4,7 @@ import { accessSync, constants, realpathSync, type Stats, statSync } from "node:
 import { dirname, resolve } from "node:path";
 import { ImgmatchError } from "../errors.ts";
 import type { ProblemCode } from "../problem-codes.ts";
-import { attempt } from "./attempt.ts";
-import { isErrno } from "./files.ts";
+import { isErrno, unreadable } from "./files.ts";
 
 const writableByOthers = 0o022;
 const sticky = 0o1000;
@@ -63,8 +62,15 @@ function above(path: string): string[] {
 }
 
 function existing(paths: readonly string[]): (readonly [string, Stats])[] {
-  // Nobody reads a path that does not exist or is not accessible.
-  return paths.flatMap((path) => attempt(() => [[path, statSync(path)] as const], []));
+  return paths.flatMap((path) => {
+    try {
+      return [[path, statSync(path)] as const];
+    } catch (error) {
+      // Nobody reads a path that does not exist or is not accessible. What else fails tells nothing of the path.
+      if (isErrno(error, "ENOENT", "ENOTDIR", "ELOOP", "EACCES")) return [];
+      throw unreadable(path, error);
+    }
+  });
 }
 
 function unsafe(path: string, { uid, mode }: Stats, user: number): UnsafePath | null {

@@ -2,22 +2,21 @@
 
 import {
   closeSync,
-  existsSync,
   fsyncSync,
   lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
   renameSync,
-  rmSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { ImgmatchError } from "../errors.ts";
-import { attempt } from "./attempt.ts";
+import { isThere } from "./files.ts";
 import { isLeft, ownedName } from "./owner.ts";
 import { hideFromGit, makeFolderFor, projectOf } from "./project-folder.ts";
 import { writeFailed } from "./system-error.ts";
+import { discard } from "./temporary-folder.ts";
 
 /** The name of a folder for unfinished files, in any folder. It is no input of an image. */
 const prefix = ".imgmatch-";
@@ -43,7 +42,7 @@ export async function writeFileAtomic(
 
 /** Writes a file that must not exist. Throws `FILE_EXISTS`. */
 export async function writeNewFile(path: string, text: string): Promise<void> {
-  if (existsSync(path))
+  if (isThere(path))
     throw new ImgmatchError({
       code: "FILE_EXISTS",
       message: "it is there already",
@@ -90,7 +89,7 @@ export function writeFilesAtomic(
     throw error instanceof ImgmatchError ? error : writeFailed(current, error);
   } finally {
     // If removing fails too, the first failure is thrown.
-    if (temporary !== null) remove(temporary);
+    if (temporary !== null) discard(temporary);
   }
 }
 
@@ -99,11 +98,6 @@ function removeLeft(folder: string): void {
     if (!isTemporaryName(name)) continue;
     const path = join(folder, name);
     const stats = lstatSync(path, { throwIfNoEntry: false });
-    if (stats !== undefined && isLeft(name, stats.mtimeMs)) remove(path);
+    if (stats !== undefined && isLeft(name, stats.mtimeMs)) discard(path);
   }
-}
-
-/** Removes if it can. The next run tries again. */
-function remove(path: string): void {
-  attempt(() => rmSync(path, { recursive: true, force: true }), undefined);
 }

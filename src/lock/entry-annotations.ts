@@ -19,6 +19,8 @@ export const entryAnnotations = {
   adopted: "dev.imgmatch.adopted",
   /** Only if the image is deprecated: the day. The one row of a published index that changes. */
   deprecated: "dev.imgmatch.deprecated",
+  /** Only if the image asks the host before its program starts. */
+  guard: "dev.imgmatch.guard",
   inputs: "dev.imgmatch.inputs",
   tag: "dev.imgmatch.tag",
   /** The true platform, `linux/amd64`: the entry's own `platform` says which runtimes may take it. */
@@ -36,6 +38,7 @@ export function annotationsOf(cell: string, { image, descriptor }: IndexEntry): 
     [entryAnnotations.cell]: cell,
     ...(image.deprecated === undefined ? {} : { [entryAnnotations.deprecated]: image.deprecated }),
     ...(image.digest === descriptor.digest ? {} : { [entryAnnotations.digest]: image.digest }),
+    ...(image.guard ? { [entryAnnotations.guard]: "true" } : {}),
     [entryAnnotations.inputs]: image.inputDigest,
     ...(measured === undefined ? {} : { [entryAnnotations.measured]: JSON.stringify(canonical(measured)) }),
     [entryAnnotations.platform]: image.platform,
@@ -73,6 +76,7 @@ export function readEntry(
     digest: notes[entryAnnotations.digest] ?? descriptor.digest,
     requires: declaredBy(json[requires], json[measured]),
     ...(json[measured] === undefined ? {} : { measured: json[measured] }),
+    ...(notes[entryAnnotations.guard] === "true" ? { guard: true } : {}),
     ...(json[adopted] === undefined ? {} : { adopted: json[adopted] }),
     ...(notes[entryAnnotations.deprecated] === undefined
       ? {}

@@ -3,7 +3,7 @@
 import type { Problem } from "../errors.ts";
 import type { Digest } from "../oci/digest.ts";
 import type { ImageReference } from "../oci/reference.ts";
-import type { LockedLocal } from "./lock.ts";
+import type { LockedCode, LockedLocal } from "./lock.ts";
 import type { Measured, Requirement } from "./requirement.ts";
 
 export interface DeclaredImage {
@@ -23,6 +23,7 @@ export interface ImageAudit {
   /** Declarations that may be true and need a look. */
   readonly notes: readonly Problem[];
   readonly effect: ImageEffect;
+  readonly code?: LockedCode;
 }
 
 /** Tells whether an axis made a difference to an image. It is small: a large fleet keeps one for each cell. */

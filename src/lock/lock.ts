@@ -83,6 +83,8 @@ export interface LockedImage {
   readonly local?: LockedLocal;
   /** The day from which on the image is deprecated, `2026-12-31`: the earliest of its cell's values. No input of the image. */
   readonly deprecated?: string;
+  /** Its guard asks the host before its program starts. */
+  readonly guard?: boolean;
   /** Only of an image that others built, and `imgmatch adopt` opened. */
   readonly adopted?: LockedAdoption;
   /** Only of an image whose build was attested when it was pushed. */
@@ -103,6 +105,8 @@ export interface LockedImage {
   readonly size: number | null;
   /** Bytes of configuration and layers in the registry, by the first 16 digits of their digests. Written at the push or by `adopt`. */
   readonly blobs?: StoredBlobs;
+  /** Bytes of its code by package, then by GPU target and CPU architecture: `{ "torch": { "sm_80": 1200, "x86_64": 900 } }`. Packages with most GPU code have a name, the rest is under the empty one. Absent for an image that was not opened. */
+  readonly code?: LockedCode;
   /** Wall time of the first build of these inputs, in whole seconds. Absent where another build, a Pulumi program or others made the image. */
   readonly buildSeconds?: number;
 }
@@ -178,7 +182,17 @@ export interface LockedBaseConfig {
   readonly onbuild: boolean;
   /** Names of its environment, sorted. */
   readonly env: readonly string[];
+  /** Its program, of a base of an image with a guard, which repeats it. */
+  readonly start?: LockedStart;
 }
+
+/** `shell`: of its `SHELL`. `hasShell`: something in it shows a `/bin/sh`. */
+export interface LockedStart extends Readonly<Record<"entrypoint" | "cmd", readonly string[]>> {
+  readonly shell?: readonly string[];
+  readonly hasShell: boolean;
+}
+
+export type LockedCode = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
 /** Bytes of an image's configuration and layers, by the first 16 hexadecimal digits of their digests. */
 export type StoredBlobs = Readonly<Record<string, number>>;

@@ -30,6 +30,7 @@ import {
   type LockedAttestation,
   type LockedBase,
   type LockedBaseConfig,
+  type LockedStart,
   type LockedChannel,
   type LockedImage,
   type LockedInputs,
@@ -110,6 +111,7 @@ export const choosingFields = {
   measured: ifPresent(measured),
   adopted: ifPresent(shape<LockedAdoption>({ cpu: oneOf("estimated", "stated") })),
   deprecated: ifPresent(text({ test: isDay }, "a day")),
+  guard: ifPresent(truth),
 };
 
 const bases = list(
@@ -117,7 +119,20 @@ const bases = list(
     ref: someText,
     digest,
     local: ifPresent(oneOf(...localEngines)),
-    config: ifPresent(shape<LockedBaseConfig>({ onbuild: truth, env: list(someText) })),
+    config: ifPresent(
+      shape<LockedBaseConfig>({
+        onbuild: truth,
+        env: list(someText),
+        start: ifPresent(
+          shape<LockedStart>({
+            entrypoint: list(anyText),
+            cmd: list(anyText),
+            shell: ifPresent(list(anyText)),
+            hasShell: truth,
+          }),
+        ),
+      }),
+    ),
   }),
   mostNames,
 );
@@ -151,6 +166,7 @@ const image = shape<LockedImage>({
   created: orNull(text(/^\d{4}-\d\d-\d\dT/, "a time")),
   size: orNull(wholeNumber),
   blobs: ifPresent(record(wholeNumber)),
+  code: ifPresent(record(record(wholeNumber, mostNames), mostNames)),
   buildSeconds: ifPresent(wholeNumber),
 });
 

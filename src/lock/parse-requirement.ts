@@ -9,6 +9,7 @@ import {
   type Members,
   oneOf,
   orNull,
+  record,
   shape,
   someText,
   variants,
@@ -65,8 +66,9 @@ const ofCpu: Members<CpuRequirement> = {
   ...oneCpu,
   or: ifPresent(list(shape<OneCpu>(oneCpu), mostOthers.cpu)),
 };
+const links = ifPresent(record(someText, mostNames));
 const ofDriver: { readonly [Mode in DriverMode]: Members<DriverRequirement & { readonly mode: Mode }> } = {
-  host: { mode: oneOf("host"), minimum: someText, l4t: ifPresent(someText) },
+  host: { mode: oneOf("host"), minimum: someText, l4t: ifPresent(someText), links },
   bundled: { mode: oneOf("bundled"), version: someText },
   compat: {
     mode: oneOf("compat"),
@@ -76,6 +78,7 @@ const ofDriver: { readonly [Mode in DriverMode]: Members<DriverRequirement & { r
     for: ifPresent(oneOf("jetson")),
     listed: ifPresent(names),
     onPath: ifPresent(oneOf(...onPaths)),
+    links,
   },
 };
 const oneCuda: Members<OneCuda> = {

@@ -143,6 +143,7 @@ export type DriverRequirement =
       readonly minimum: string;
       /** The major of the L4T release on which the image is built: `36`. Absent if there is none, or if nobody knows. */
       readonly l4t?: string;
+      readonly links?: DroppedLinks;
     }
   /** User-space driver inside the image: the kernel module must be exactly `version`. */
   | { readonly mode: "bundled"; readonly version: string }
@@ -158,7 +159,11 @@ export type DriverRequirement =
       readonly listed?: readonly string[];
       /** Absent if nobody looked, or if the files do not decide it. */
       readonly onPath?: OnPath;
+      readonly links?: DroppedLinks;
     };
+
+/** Libraries of a Jetson's driver that JetPack 7 has dropped, each with the file that is linked with it. Absent if nobody looked. */
+export type DroppedLinks = Readonly<Record<string, string>>;
 
 /**
  * How the loader of an image finds its forward-compatibility package. `always`: before the host's library, under any container runtime.

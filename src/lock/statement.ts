@@ -26,6 +26,8 @@ export interface OpenProgress {
   readonly layer: number;
   /** All layers; null while their number is unknown. */
   readonly layers: number | null;
-  /** Unpacked bytes so far. */
+  /** Bytes so far, as the source has them: of files, and of layers as they are stored. */
   readonly bytes: number;
+  /** All bytes; null while the source does not tell: an engine writes its archive as it goes. */
+  readonly total: number | null;
 }

@@ -1,12 +1,11 @@
 /** Searches a registry for the signatures of an image: by the referrers API, by its fallback tag, and by cosign's tag. */
 
-import { unlessRefused } from "../oci/registry/advice.ts";
 import { signatureTag } from "../oci/registry/attachment-tags.ts";
 import { findReferrers } from "../oci/registry/find-referrers.ts";
 import { fieldsOf, parseJson, textsOf } from "../io/json.ts";
 import { registryLimits } from "../io/limits.ts";
 import { withTag } from "../oci/reference.ts";
-import type { Referrer } from "../oci/registry/client.ts";
+import type { AdviceOptions, Referrer } from "../oci/registry/client.ts";
 import type { RegistryError } from "../oci/registry/registry-error.ts";
 import { isUnread, layersOf, type PartReader, partReader, type Unread } from "./evidence-reader.ts";
 import type { EvidenceReader } from "../oci/registry/client.ts";
@@ -48,10 +47,9 @@ export async function findEvidence(registry: EvidenceReader, subject: Subject): 
   ];
 }
 
-interface Search {
+/** A place where signatures may be advises: others may have a valid one. */
+interface Search extends AdviceOptions {
   readonly parts: PartReader;
-  /** Gets the refusal of a place where signatures may be. Without it a refusal throws. */
-  readonly onRefusal?: (why: RegistryError) => void;
 }
 
 /** The bundles that may hold a statement of this type. */
@@ -59,15 +57,13 @@ export async function findBundles(
   registry: EvidenceReader,
   subject: Subject,
   predicateType: string,
-  { parts, onRefusal }: Search,
+  { parts, ...advice }: Search,
 ): Promise<readonly (BundleEvidence | Unread)[]> {
-  const bundles = (await findReferrers(registry, subject, onRefusal)).filter(
-    ({ artifactType, annotations }) => {
-      const told = annotations[bundleAnnotations.predicateType];
-      const isBundle = isUntold(artifactType) || isBundleType(artifactType);
-      return isBundle && (told === undefined || told === predicateType);
-    },
-  );
+  const bundles = (await findReferrers(registry, subject, advice)).filter(({ artifactType, annotations }) => {
+    const told = annotations[bundleAnnotations.predicateType];
+    const isBundle = isUntold(artifactType) || isBundleType(artifactType);
+    return isBundle && (told === undefined || told === predicateType);
+  });
   requireFew(bundles.length, subject);
   const found: (BundleEvidence | Unread)[] = [];
   for (const bundle of bundles) {
@@ -101,13 +97,10 @@ async function readBundle(
 async function findSimpleSigning(
   registry: EvidenceReader,
   subject: Subject,
-  { parts, onRefusal }: Required<Search>,
+  { parts, ...advice }: Search,
 ): Promise<readonly (SimpleSigning | Unread)[]> {
   const name = withTag(subject.reference, signatureTag(subject.digest));
-  const manifest = await unlessRefused(registry.readManifest(name, { advises: true }), (why) => {
-    onRefusal(why);
-    return null;
-  });
+  const manifest = await registry.readManifest(name, advice);
   if (manifest === null) return [];
   const layers = layersOf(manifest).flatMap(({ layer, mediaType, notes }) => {
     const signature = notes[layerAnnotations.signature];

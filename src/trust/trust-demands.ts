@@ -1,9 +1,8 @@
 /** Turns flags and trust policies into the demands on a fleet: whose signature the index needs, and whether an older index is refused. */
 
-import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { usageError } from "../errors.ts";
-import { isErrno, unreadable } from "../io/files.ts";
+import { isThere } from "../io/files.ts";
 import type { ImageReference } from "../oci/reference.ts";
 import type { FindTrust } from "../lock/store/index-trust.ts";
 import type { TrustOptions } from "./find-trust.ts";
@@ -70,7 +69,7 @@ async function trustOptions(flags: TrustDemands, world: World): Promise<TrustOpt
   if (!downgrade && cache === undefined)
     throw usageError("--no-downgrade keeps its memory in the cache", "name a folder with --cache");
   const own = asksSigner ? [] : ownPolicy(trust, world);
-  const files = [...(exists(world.machinePolicy) ? [world.machinePolicy] : []), ...own];
+  const files = [...(isThere(world.machinePolicy) ? [world.machinePolicy] : []), ...own];
   if (files.length === 0 && !asksSigner && downgrade) return null;
   const { readTrustedSigners } = await import("./trusted-signers.ts");
   return {
@@ -93,16 +92,6 @@ function ownPolicy(trust: string | undefined, { env, cwd }: World): readonly str
   const named = trust ?? env.IMGMATCH_TRUST;
   if (named !== undefined && named !== "") return [named];
   const here = join(cwd, policyName);
-  return exists(here) ? [here] : [];
-}
-
-/** Throws for a file that cannot be looked at: that is no reason to demand less. */
-function exists(file: string): boolean {
-  try {
-    lstatSync(file);
-    return true;
-  } catch (error) {
-    if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return false;
-    throw unreadable(file, error);
-  }
+  // Throws where nobody can tell: that is no reason to demand less.
+  return isThere(here) ? [here] : [];
 }

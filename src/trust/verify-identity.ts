@@ -16,6 +16,7 @@ import { fieldsOf, parseJson } from "../io/json.ts";
 import { attempt } from "../io/attempt.ts";
 import { base64, type Failure, type ReadEvidence, type SimpleSigning } from "./evidence.ts";
 import { bundleProof, damaged, type Identity, type Judge, simpleProof } from "./proof.ts";
+import { preAuthentication } from "./statement.ts";
 import { type TrustedIdentity, isNamed } from "./trusted-signers.ts";
 
 /**
@@ -31,7 +32,8 @@ export function checkByIdentity(signer: TrustedIdentity, root: string, predicate
     const { $case } = bundle.verificationMaterial.content;
     if ($case === "publicKey")
       return { code: "SIGNATURE_WRONG_SIGNER", why: "is signed with a key, which names nobody" };
-    const identity = verifiedIdentity(verifier, bundle, evidence);
+    const payload = evidence.format === "bundle" ? undefined : Buffer.from(evidence.payload, "base64");
+    const identity = verifiedIdentity(verifier, bundle, payload);
     if ("why" in identity) return identity;
     const { name, issuer } = identity;
     if (!isNamed(name, signer.identity) || !isNamed(issuer, signer.issuer))
@@ -42,17 +44,17 @@ export function checkByIdentity(signer: TrustedIdentity, root: string, predicate
   };
 }
 
-function verifierOf(text: string): Verifier {
+/** Throws `TRUSTED_ROOT_INVALID`. */
+export function verifierOf(text: string): Verifier {
   const json = fieldsOf(parseJson(text));
   const isRoot = /^application\/vnd\.dev\.sigstore\.trustedroot/.test(String(json.mediaType));
   const root = isRoot ? attempt(() => TrustedRoot.fromJSON(json), null) : null;
   const material = root === null ? null : attempt(() => toTrustMaterial(root), null);
   if (root === null || material === null || material.certificateAuthorities.length === 0)
-    throw new ImgmatchError({
-      code: "TRUSTED_ROOT_INVALID",
-      message: "the trusted root is not one of sigstore, or has no certificate authority",
-      fix: "write it with cosign trusted-root create",
-    });
+    throw badRoot("the trusted root is not one of sigstore, or has no certificate authority");
+  const logs = [...root.tlogs, ...root.ctlogs];
+  if (logs.some(({ publicKey }) => publicKey?.validFor?.start === undefined))
+    throw badRoot("the trusted root does not say from when on the key of a log is valid");
   return new Verifier(material, {
     ctlogThreshold: Math.min(1, material.ctlogs.length),
     tlogThreshold: Math.min(1, material.tlogs.length),
@@ -60,22 +62,66 @@ function verifierOf(text: string): Verifier {
   });
 }
 
-/** A signature that makes the libraries throw does not count: anybody may have written it. */
-function verifiedIdentity(verifier: Verifier, bundle: Bundle, evidence: ReadEvidence): Identity | Failure {
+function badRoot(message: string): ImgmatchError {
+  return new ImgmatchError({
+    code: "TRUSTED_ROOT_INVALID",
+    message,
+    fix: "write it with cosign trusted-root create",
+  });
+}
+
+/**
+ * A signature that makes the libraries throw does not count: anybody may have written it.
+ *
+ * @param signed what a bundle without an envelope signs
+ */
+export function verifiedIdentity(verifier: Verifier, bundle: Bundle, signed?: Buffer): Identity | Failure {
+  if (namesNoLog(bundle)) return damaged("a checkpoint is signed by a name that is none");
   let entity: SignedEntity | null = null;
   try {
-    const payload = evidence.format === "bundle" ? undefined : Buffer.from(evidence.payload, "base64");
-    entity = toSignedEntity(bundle, payload);
+    entity = asLogged(toSignedEntity(bundle, signed), bundle);
     const { identity } = verifier.verify(entity);
     const { subjectAlternativeName: name, extensions } = identity ?? {};
     if (!name || !extensions?.issuer) return damaged("its certificate names nobody, or not who confirmed it");
     return { name, issuer: extensions.issuer };
   } catch (error) {
-    const why = faultOf(error);
+    const why = error instanceof TypeError ? "a part of its bundle is missing" : faultOf(error);
     const isOfCertificate = error instanceof VerificationError && error.code === "CERTIFICATE_ERROR";
     const late = isOfCertificate && entity !== null ? outside(entity) : null;
     return late === null ? damaged(why) : { code: "CERTIFICATE_EXPIRED", why: late };
   }
+}
+
+/**
+ * The verifier takes the name of who signed a checkpoint for a regular expression, before it knows whose the bundle is: some expressions run
+ * for hours. Names have neither spaces nor plus signs (C2SP, signed-note), and those of logs are host names and paths.
+ */
+function namesNoLog({ verificationMaterial: { tlogEntries } }: Bundle): boolean {
+  return tlogEntries.some(({ inclusionProof }) =>
+    [...(inclusionProof?.checkpoint?.envelope ?? "").matchAll(/\u2014 (\S+) /g)].some(
+      ([, name = ""]) => !/^[\w.:/@~%=-]+$/.test(name),
+    ),
+  );
+}
+
+/**
+ * Rekor 2 can log an envelope as any other file: by the digest of what is signed (rekor-v2-spec, 6.1.4). The verifier compares the digest of
+ * the payload alone. It takes an entry's kind from what the log has signed.
+ */
+function asLogged(entity: SignedEntity, { content }: Bundle): SignedEntity {
+  const { signature, tlogEntries } = entity;
+  const isOther = tlogEntries.some(({ kindVersion }) => kindVersion?.kind !== "hashedrekord");
+  if (content.$case !== "dsseEnvelope" || isOther) return entity;
+  const digest = createHash("sha256").update(preAuthentication(content.dsseEnvelope)).digest();
+  return {
+    ...entity,
+    signature: {
+      signature: signature.signature,
+      compareDigest: (logged) => digest.equals(logged),
+      compareSignature: (logged) => signature.compareSignature(logged),
+      verifySignature: (key) => signature.verifySignature(key),
+    },
+  };
 }
 
 /** The fault if one of its times lies outside the certificate's; null if none does. */

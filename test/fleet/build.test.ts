@@ -8,7 +8,7 @@ import type { CommandContext } from "../../src/cli/command.ts";
 import type { Problem } from "../../src/errors.ts";
 import type { CellResult, FailedCell } from "../../src/fleet/engines/built-cell.ts";
 import { build } from "../../src/index.ts";
-import { plan } from "../../src/fleet/plan.ts";
+import { plan } from "../../src/index.ts";
 import type { FleetBuildEvent } from "../../src/fleet/run/build-events.ts";
 import type { Notice } from "../../src/io/world.ts";
 import { makeFolder } from "../support/folders.ts";

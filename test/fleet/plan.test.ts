@@ -6,7 +6,7 @@ import { recordContext } from "../../src/fleet/context/context-record.ts";
 import { allEntries } from "../../src/fleet/context/cell-context.ts";
 import { openFleet } from "../../src/fleet/open/open-fleet.ts";
 import { planFleet } from "../../src/fleet/open/plan-fleet.ts";
-import { plan } from "../../src/fleet/plan.ts";
+import { plan } from "../../src/index.ts";
 import { makeFolder, writeIn } from "../support/folders.ts";
 import { matrixText } from "../support/matrices.ts";
 import { lockPlan } from "../support/plan-lock.ts";

@@ -52,3 +52,28 @@ test("no value, written by the parser's own language, has a key twice; with a ke
     ),
   );
 });
+
+function membersOf(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const own = Array.isArray(value) ? 0 : Object.keys(value).length;
+  return Object.values(value).reduce<number>((all, each) => all + membersOf(each), own);
+}
+
+test("the members of any text are counted, whatever its texts hold", () => {
+  const words = fc.string({ unit: fc.constantFrom("\\", '"', "{", "}", "[", "]", ":", "a", "\n") });
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof({ maxDepth: 4 }, words, fc.constant(null), tie("list"), tie("object")),
+    list: fc.array(tie("value"), { maxLength: 4 }),
+    object: fc.dictionary(words, tie("value"), { maxKeys: 4 }),
+  }));
+  fc.assert(
+    fc.property(value, fc.constantFrom(0, 2), (each, indent) => {
+      const text = JSON.stringify(each, null, indent);
+      const reading = readJson(text);
+      expect(reading.ok && reading.members).toBe(membersOf(JSON.parse(text)));
+    }),
+    { numRuns: 500 },
+  );
+  const nested = (deep: number) => `${"[".repeat(deep)}"[\\"["${"]".repeat(deep)}`;
+  expect([readJson(nested(100)).ok, readJson(nested(101)).ok]).toEqual([true, false]);
+});

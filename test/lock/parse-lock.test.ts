@@ -246,6 +246,13 @@ describe("a lock that is no lock", () => {
           { rules: 1, cpu: { unused: [], own: "native" }, cuda: null },
           '.measured.cpu.own: expected baseline, found text "native"',
         ],
+        ["code", { torch: 5 }, '.code["torch"]: expected an object, found number 5'],
+        ["code", { "": { sm_80: -1 } }, '.code[""]["sm_80"]: expected a whole number'],
+        [
+          "code",
+          Object.fromEntries(Array.from({ length: 513 }, (_, index) => [`p${index}`, {}])),
+          ".code: expected at most 512 members, found 513",
+        ],
         ["measured", { rules: 1, cpu: { unused: [] } }, ".measured.cuda: expected an object, found nothing"],
         [
           "measured",

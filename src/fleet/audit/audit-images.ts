@@ -73,7 +73,11 @@ export async function auditImages(
     const image = digest === null ? `${name}:${tag}` : `${name}@${digest}`;
     const where = digest === null ? { id: image, size: null } : withDigest(parseImageReference(name), digest);
     try {
-      const { effect, ...found } = await examine({ cell, image: where }, { signal, onLog: () => {} });
+      const {
+        effect,
+        code: _,
+        ...found
+      } = await examine({ cell, image: where }, { signal, onLog: () => {} });
       onEffect?.(cell, effect);
       cells.push({ cell, image, ...found, failure: null });
     } catch (error) {

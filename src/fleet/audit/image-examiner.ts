@@ -3,6 +3,7 @@
 import pLimit from "p-limit";
 import { faultOf, type Problem, throwProblems } from "../../errors.ts";
 import type { ImageAudit, ImageEffect } from "../../lock/image-audit.ts";
+import type { LockedCode } from "../../lock/lock.ts";
 import { claimsNoCode, type Measured, noGpus } from "../../lock/requirement.ts";
 import type { AuditorOptions, BuildWatch, ExaminedImage } from "../../oci/engine/built-image.ts";
 
@@ -16,6 +17,7 @@ export interface Examining {
 
 export interface Examination {
   readonly measured: Measured | null;
+  readonly code?: LockedCode | undefined;
   readonly warnings: readonly Problem[];
 }
 
@@ -48,7 +50,7 @@ export function imageExaminer(audit: AuditImage, options: ExaminerOptions): Exam
       throwProblems(found.lies);
       options.onEffect?.(subject.cell, found.effect);
       for (const line of summaryOf(found)) watch.onLog(line);
-      return { measured: found.measured, warnings: found.notes };
+      return { measured: found.measured, code: found.code, warnings: found.notes };
     });
 }
 

@@ -56,10 +56,9 @@ export function conflictsIn(settings: CellSettings): readonly Problem[] {
 }
 
 function merge(matrix: Matrix, brought: readonly Bringing[]): CellSettings {
-  const { template, target, context, contexts, base, args, runner, timeoutMinutes, freeDisk } = matrix;
-  const whole = {
-    ...{ template, target, context, contexts, repository: null, base, runner, timeoutMinutes, freeDisk },
-  };
+  const { template, target, context, contexts, base, args, runner, timeoutMinutes, freeDisk, guard } = matrix;
+  const place = { repository: null, runner, timeoutMinutes, freeDisk, guard };
+  const whole = { template, target, context, contexts, base, ...place };
   // Later sources of `Object.assign` win.
   const layers = brought.map(({ settings }) => settings).reverse();
   const given = Object.fromEntries(Object.entries(args).filter(([, argument]) => argument.given));

@@ -6,6 +6,7 @@ import { driverFloor, toolkitCompiles } from "../../hardware/cuda-toolkits.ts";
 import { compareDriverVersions, driverBranch, parseDriverVersion } from "../../hardware/driver-version.ts";
 import { findArchitecture, gpuArchitectures } from "../../hardware/gpu-architectures.ts";
 import { formatGpuTarget, type GpuTarget, targetRunsOn } from "../../hardware/gpu-target.ts";
+import { tablesDate } from "../../hardware/tables-date.ts";
 import { rocmCompiles } from "../../hardware/rocm-releases.ts";
 import { remember } from "../../io/collections.ts";
 import { answerAbout, type ByCode, gpuAxes } from "../matrix/gpu-axes.ts";
@@ -89,7 +90,9 @@ export function unknownTargets(cells: readonly Pick<Cell, "accel" | "compute">[]
   return [...found].flatMap(([toolkit, unknown]) =>
     unknown.size === 0
       ? []
-      : [`whether ${toolkit} compiles for ${[...unknown].join(", ")} is not known: the build will tell`],
+      : [
+          `whether ${toolkit} compiles for ${[...unknown].join(", ")} is in no table of ${tablesDate}: the build will tell`,
+        ],
   );
 }
 

@@ -8,6 +8,7 @@
 import { posix } from "node:path";
 import { remember } from "../../io/collections.ts";
 import { type Base, findBases } from "../dockerfile/bases.ts";
+import { mountFields } from "../dockerfile/mount-fields.ts";
 import { builderFlags, type Instruction, type Instructions, jsonWords } from "../dockerfile/instructions.ts";
 import { StageVariables } from "../dockerfile/stage-variables.ts";
 import {
@@ -228,19 +229,13 @@ function cleaned(path: string): string {
 
 function mounted({ text }: Instruction, expand: Expand): readonly ContextSource[] {
   return builderFlags(text).flags.flatMap((flag): ContextSource[] => {
-    if (!flag.startsWith("--mount=")) return [];
-    const all = flag.slice("--mount=".length);
+    const fields = mountFields(flag);
+    if (fields === null) return [];
     // A quoted field may hold commas.
-    if (all.includes('"')) throw new Undecided(`${flag}: it has quotes`);
-    let [type, from, source] = ["bind", "", ""];
-    for (const field of all.split(",")) {
-      const equals = field.indexOf("=");
-      const [key, value] = [field.slice(0, equals).toLowerCase(), field.slice(equals + 1)];
-      if (key === "type") type = value.includes("$") ? "bind" : value.toLowerCase();
-      if (key === "from") from = value;
-      if (key === "source" || key === "src") source = value;
-    }
-    if (type !== "bind" || from !== "") return [];
-    return [{ path: cleaned(expand(source)), isPlain: true, include: null, excludes: [] }];
+    if (flag.includes('"')) throw new Undecided(`${flag}: it has quotes`);
+    const value = (name: string) => fields.get(name)?.value ?? "";
+    const type = value("type").toLowerCase();
+    if ((type !== "" && type !== "bind" && !type.includes("$")) || value("from") !== "") return [];
+    return [{ path: cleaned(expand(value("source"))), isPlain: true, include: null, excludes: [] }];
   });
 }

@@ -12,6 +12,7 @@ import type { Digest } from "../../oci/digest.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import { compareText, once, remember } from "../../io/collections.ts";
 import { type IndexModes, indexModes } from "../../io/git.ts";
+import { atOnce } from "./at-once.ts";
 
 export interface ContextEntry {
   /** Inside the context, with forward slashes. */
@@ -71,27 +72,24 @@ export async function listContext(
   const folderBits = (path: string) =>
     remember(folders, path, async () => (await stat(join(folder, path))).mode & 0o7777);
   const read = async (paths?: ReadonlySet<string>): Promise<BuildContext> => {
-    const chosen: ContextEntry[] = [];
-    await reading(folder, async () => {
+    const taken = entries.filter(({ path }) => paths?.has(path) ?? true);
+    const chosen = await reading(folder, async () => {
       const modes = await readModes();
-      for (const listed of entries)
-        if (paths?.has(listed.path) ?? true)
-          chosen.push(
-            await remember(known, listed.path, async () => {
-              const { bits, ...entry } = await readEntry(folder, listed, modes.modes, folderBits);
-              if (bits === undefined || !modes.keepsBits) return entry;
-              return { ...entry, bits, folderBits: await folderBits(posix.dirname(listed.path)) };
-            }),
-          );
+      const readOne = async (listed: ListedEntry): Promise<ContextEntry> => {
+        const { bits, ...entry } = await readEntry(folder, listed, modes.modes, folderBits);
+        if (bits === undefined || !modes.keepsBits) return entry;
+        return { ...entry, bits, folderBits: await folderBits(posix.dirname(listed.path)) };
+      };
+      return atOnce(taken, (listed) => remember(known, listed.path, () => readOne(listed)));
     });
     return { entries: chosen, digest: digestOf(describeContext(chosen)) };
   };
   return { entries, read };
 }
 
-async function reading(folder: string, read: () => Promise<unknown>): Promise<void> {
+async function reading<T>(folder: string, read: () => Promise<T>): Promise<T> {
   try {
-    await read();
+    return await read();
   } catch (error) {
     if (error instanceof ImgmatchError) throw error;
     throw unreadable(folder, error, { what: "the build context", fix: hide });
@@ -219,7 +217,9 @@ export function folderEntry(path: string): ContextEntry {
 }
 
 /** Takes bits, size and content from one open file: they agree even if the path gets another file meanwhile. */
-async function hashFile(full: string): Promise<Pick<Required<ContextEntry>, "bits" | "content" | "size">> {
+export async function hashFile(
+  full: string,
+): Promise<Pick<Required<ContextEntry>, "bits" | "content" | "size">> {
   const hash = createHash("sha256");
   let size = 0;
   try {

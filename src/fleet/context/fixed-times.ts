@@ -5,6 +5,7 @@
 
 import { posix } from "node:path";
 import { builderFlags, type Instruction, type Instructions, jsonWords } from "../dockerfile/instructions.ts";
+import { mountFields } from "../dockerfile/mount-fields.ts";
 import { StageVariables } from "../dockerfile/stage-variables.ts";
 import { readStages, type StageOptions, stageOf, usedStages } from "../dockerfile/stages.ts";
 
@@ -79,11 +80,12 @@ function placeOf(word: string, { variables, folder }: StageFiles): string {
 function compares({ keyword, text }: Instruction, own: StageFiles): boolean {
   if (keyword !== "RUN" || /\btouch\s/.test(text)) return false;
   const { flags, rest } = builderFlags(text);
-  const mounts = flags.flatMap((flag) => (flag.startsWith("--mount=") ? [mountFields(flag)] : []));
+  const mounts = flags.flatMap((flag) => mountFields(flag) ?? []);
   const targets = (type: string) =>
-    mounts.flatMap(({ type: own = "bind", from, target }) =>
-      own === type && (type === "cache" || from === undefined) && target !== undefined ? [target] : [],
-    );
+    mounts.flatMap((fields) => {
+      const isOwn = (fields.get("type")?.value ?? "bind") === type;
+      return isOwn && (type === "cache" || !fields.has("from")) ? (fields.get("target")?.value ?? []) : [];
+    });
   const sources = [...own.copied, ...targets("bind").map((target) => placeOf(target, own))];
   if (sources.length === 0) return false;
   const compiles = compilers.test(rest);
@@ -101,16 +103,4 @@ function compares({ keyword, text }: Instruction, own: StageFiles): boolean {
 /** The whole file system holds everything: that says nothing. */
 function isIn(path: string, folder: string): boolean {
   return folder !== "/" && (path === folder || path.startsWith(`${folder}/`));
-}
-
-function mountFields(flag: string): Readonly<Record<string, string>> {
-  const pairs = flag
-    .slice("--mount=".length)
-    .split(",")
-    .map((field): [string, string] => {
-      const equals = field.indexOf("=");
-      const key = equals < 0 ? field : field.slice(0, equals).toLowerCase();
-      return [/^(?:dst|destination)$/.test(key) ? "target" : key, equals < 0 ? "" : field.slice(equals + 1)];
-    });
-  return Object.fromEntries(pairs);
 }

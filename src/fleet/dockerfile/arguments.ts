@@ -3,7 +3,9 @@
 import { ImgmatchError, type Place, type Problem, throwProblems } from "../../errors.ts";
 import type { Cell } from "../cells/cell.ts";
 import type { Located, Matrix } from "../matrix/matrix.ts";
-import { secretIn, secretInHistory } from "../matrix/secret-names.ts";
+import { nameOfSecret, secretIn, secretInHistory } from "../matrix/secret-names.ts";
+import { unsafeArgument } from "../matrix/unsafe-text.ts";
+import { once } from "../../io/collections.ts";
 import { suggest } from "../../io/suggest.ts";
 import { oncePer, oncePerText } from "../cells/once-per.ts";
 import { assignmentsIn, type Instructions, offsetIn, parseDockerfile } from "./instructions.ts";
@@ -26,26 +28,64 @@ export function compileArguments(
 ): (cell: Cell, takes?: (name: string) => boolean) => Arguments {
   const byName = oncePerText((name) =>
     oncePer((argument: Located<string>) =>
-      compileText(`the argument ${name}`, argument, matrix.file, (text) => checkValue(name, text)),
+      compileText(`the argument ${name}`, argument, matrix.file, (text) => checkValue(name, text, matrix)),
     ),
   );
   collect(Object.entries(matrix.args), ([name, argument]) => byName(name)(argument));
   return (cell, takes = () => true) => {
     const { args } = cell.settings;
     if (isNone(args)) return args as Record<string, never>;
-    const view = argumentViewOnce(cell, matrix);
+    const ownView = argumentViewOnce(cell, matrix);
+    const render = (name: string, argument: Located<string>): string => byName(name)(argument)(view, cell.id);
+    const others = namesOthers(args) ? argumentsOnce(args, render) : null;
+    const view = once(() => (others === null ? ownView() : Object.assign(ownView(), { args: others })));
     const entries = Object.entries(args).filter(([name]) => takes(name));
     return Object.fromEntries(
-      collect(entries, ([name, argument]) => [name, byName(name)(argument)(view, cell.id)] as const),
+      collect(entries, ([name, argument]) => [name, others?.[name] ?? render(name, argument)] as const),
     );
   };
 }
 
+/** Most arguments see no other: thousands of cells need nothing for it. */
+const namesOthers = oncePer((args: Readonly<Record<string, Located<string>>>) =>
+  Object.values(args).some(({ value }) => /\{\{.*\bargs\b/.test(value)),
+);
+
+/** The texts of a cell's arguments by name, each rendered when the first names it. Throws `TEMPLATE_SYNTAX` for arguments that name each other. */
+function argumentsOnce(
+  args: Readonly<Record<string, Located<string>>>,
+  render: (name: string, argument: Located<string>) => string,
+): Arguments {
+  const open: string[] = [];
+  const texts = {};
+  for (const [name, argument] of Object.entries(args)) {
+    const text = once(() => {
+      const circle = open.slice(open.indexOf(name));
+      if (open.includes(name))
+        throw new ImgmatchError({
+          code: "TEMPLATE_SYNTAX",
+          message: `arguments name each other: ${[...circle, name].join(" → ")}`,
+          fix: "write one of them without the others",
+        });
+      open.push(name);
+      try {
+        return render(name, argument);
+      } finally {
+        open.pop();
+      }
+    });
+    Object.defineProperty(texts, name, { get: text, enumerable: true });
+  }
+  return texts;
+}
+
 const isNone = oncePer((args: object) => Object.keys(args).length === 0);
 
-function checkValue(name: string, text: string): void {
-  const secret = secretIn(name, text);
-  if (secret !== null) throw new ImgmatchError(secretInHistory(`its value is ${secret}`));
+function checkValue(name: string, text: string, { file, notSecret }: Matrix): void {
+  const secret = secretIn(name, text, notSecret);
+  if (secret !== null)
+    throw new ImgmatchError(secretInHistory(`its value is ${secret}`, { name: nameOfSecret(name, text) }));
+  throwProblems(unsafeArgument(text, "its value", { file }));
   checkFrontEnd(name, text);
 }
 

@@ -18,6 +18,8 @@ export interface Base {
   readonly ref: string;
   /** Counts from 1. */
   readonly line: number;
+  /** The front end of `# syntax=`. */
+  readonly isFrontEnd?: true;
 }
 
 /**
@@ -33,13 +35,13 @@ export function findBases(
   options: StageOptions = {},
 ): readonly Base[] {
   const parsed = typeof dockerfile === "string" ? parseDockerfile(dockerfile) : dockerfile;
-  return locateBases(parsed, file, options).map(({ ref, line }) => ({ ref, line }));
+  return locateBases(parsed, file, options).map(({ start: _start, end: _end, ...base }) => base);
 }
 
 /**
  * Replaces each base by `ref@digest`, and changes nothing else. `replacements` gives a ref another name, of a mirror for example, and the
- * digest stays that of the ref. A ref with a digest of its own needs none in `digests`. Throws `BASE_UNRESOLVED` for any other without one.
- * `local` gives a ref the name of that base if only an engine has it.
+ * digest stays that of the ref. A ref with a digest of its own needs none in `digests`. A front end without a digest stays as it is: some
+ * engines ignore front ends. Throws `BASE_UNRESOLVED` for any other ref without a digest. `local` gives a ref the name of that base if only an engine has it.
  */
 export function pinBases(
   dockerfile: string,
@@ -51,8 +53,9 @@ export function pinBases(
   let pinned = dockerfile;
   // From the end, so that earlier offsets stay true.
   const bases = locateBases(parseDockerfile(dockerfile), "Dockerfile", options);
-  for (const { ref, line, start, end } of bases.reverse()) {
+  for (const { ref, line, start, end, isFrontEnd } of bases.reverse()) {
     const digest = digests.get(ref);
+    if (isFrontEnd && digest === undefined) continue;
     const local = options.local?.get(ref);
     const name = local ?? replacements.get(ref) ?? ref;
     if (local === undefined && digest === undefined && !name.includes("@")) {
@@ -99,7 +102,7 @@ function locateBases(dockerfile: Instructions, file: string, options: StageOptio
   };
   if (dockerfile.syntax !== null) {
     const { value, offset, line } = dockerfile.syntax;
-    walk.bases.push({ ref: value, line, start: offset, end: offset + value.length });
+    walk.bases.push({ ref: value, line, start: offset, end: offset + value.length, isFrontEnd: true });
   }
   for (const { from, name } of stages)
     if (name !== null && walk.isContext(name.toLowerCase()))

@@ -5,6 +5,7 @@ import { type Cell, dockerfilePath } from "../cells/cell.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import { withDefaults } from "./arguments.ts";
 import { type Instruction, type Instructions, parseDockerfile } from "./instructions.ts";
+import { guardLine } from "./guard.ts";
 import { metadataInstructions } from "./metadata.ts";
 import { endOfTarget, runBases } from "./stages.ts";
 import { type Template, viewOf } from "../template/view.ts";
@@ -58,7 +59,7 @@ export function renderCell(
   const dockerfile = parseDockerfile(text);
   const end = endOfTarget(dockerfile, settings);
   const base = findRunBase(dockerfile, { args, platform: cell.platform });
-  const added = metadataInstructions(cell, matrix, base);
+  const added = `${metadataInstructions(cell, matrix, base)}${settings.guard?.value ? guardLine : ""}`;
   const [before, after] = [text.slice(0, end), text.slice(end)];
   const inserted = after === "" ? `\n${added}` : `\n${added}\n`;
   const path = dockerfilePath(cell);
@@ -83,6 +84,14 @@ export function renderCell(
     ownFile: path,
     runBase: base,
   };
+}
+
+/** The Dockerfile with these instructions in place of {@link guardLine}. */
+export function withGuard<File extends RenderedFile>(file: File, instructions: string): File {
+  const { args } = file;
+  const bare = file.bare.replace(guardLine, () => `${guardLine}${instructions}`);
+  const text = { get: () => withDefaults(bare, args), enumerable: true };
+  return Object.defineProperties({ ...file }, { bare: { value: bare, enumerable: true }, text });
 }
 
 /** A Dockerfile of the project keeps the empty lines at its end. */

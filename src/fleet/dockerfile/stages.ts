@@ -251,6 +251,15 @@ export function runBaseOf(
   return stage?.ref.ok === true ? stage.ref.value : (stage?.image?.text ?? "");
 }
 
+/** The stages of a chain, from the one that starts from an image up to the target, or to the last stage without one. */
+export function stageChain(stages: readonly Stage[], target: string | null): readonly number[] {
+  const wanted = target === null ? -1 : findStage(stages, target);
+  const chain: number[] = [];
+  for (let at = wanted >= 0 ? wanted : stages.length - 1; at >= 0; at = stages[at]?.above ?? -1)
+    chain.unshift(at);
+  return chain;
+}
+
 /** The stage at the lower end of a chain: it starts from an image. */
 export function lowestStage(stages: readonly Stage[], index: number): Stage | undefined {
   let stage = stages[index];

@@ -26,7 +26,7 @@ export function isFull({ message, lastLines }: BuildFailure): boolean {
  * `folder`: where the engine keeps its data, if known.
  */
 export function buildFailure(
-  { cell, dockerfile }: Pick<BuildRequest, "cell" | "dockerfile">,
+  { cell, dockerfile, platform }: Pick<BuildRequest, "cell" | "dockerfile" | "platform">,
   failure: BuildFailure,
   advice: Advice,
   folder?: string,
@@ -35,7 +35,8 @@ export function buildFailure(
   const place = step === null ? "the build failed" : `step ${step} failed`;
   // An engine may quote a step of several lines, or what a program printed.
   const [first = "", ...rest] = message.split(/\r?\n/);
-  const { code, fix } = unreadDocument(failure, dockerfile) ?? kind(failure, advice, folder);
+  const { code, fix } =
+    unreadDocument(failure, dockerfile) ?? foreignProgram(failure, platform) ?? kind(failure, advice, folder);
   return new ImgmatchError({
     code,
     message: `${cell}: ${place}: ${first}`,
@@ -45,15 +46,24 @@ export function buildFailure(
 }
 
 /**
- * A front end without here-documents takes their lines for instructions (moby/buildkit, dockerfile 1.4; containers/podman#25421: Podman 4.9 with Buildah 1.33 does not read them). It counts the
- * lines of the rendered Dockerfile: the instruction is named, which the user has written.
+ * A front end without here-documents takes their lines for instructions, and `<<END` for the name of a file (moby/buildkit, dockerfile 1.4;
+ * containers/podman#25421: Podman 4.9 with Buildah 1.33 does not read them). It counts the lines of the rendered Dockerfile: the instruction is
+ * named, which the user has written.
  */
 function unreadDocument({ message }: BuildFailure, dockerfile: string) {
-  if (!/unknown instruction/i.test(message)) return null;
+  if (!/unknown instruction|stat: .*"\/<</i.test(message)) return null;
   const found = parseDockerfile(dockerfile).instructions.find(({ documents }) => documents !== "");
   if (found === undefined) return null;
   const code: ProblemCode = "BUILD_FAILED";
   const fix = `this engine reads no here-documents, as in: ${found.text.trim()}; begin the Dockerfile with # syntax=docker/dockerfile:1 for Docker, build with Docker 23, Podman 5 or Buildah 1.35 and newer, or write the lines into a file and COPY it`;
+  return { code, fix };
+}
+
+/** The kernel's word for a program of another architecture, as a shell and runc pass it on. */
+function foreignProgram({ message, lastLines }: BuildFailure, platform: string) {
+  if (![message, ...lastLines].some((line) => /exec format error/i.test(line))) return null;
+  const code: ProblemCode = "BUILD_FAILED";
+  const fix = `the builder starts no programs of ${platform}, or the step starts one of another platform: register QEMU on the builder's machine (apt-get install qemu-user-static), build on a machine of ${platform} (--engine buildx --builder NAME), or correct the step`;
   return { code, fix };
 }
 

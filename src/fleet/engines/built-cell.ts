@@ -5,6 +5,7 @@ import {
   type LocalEngine,
   type Lock,
   type LockedAttestation,
+  type LockedCode,
   type LockedImage,
   type LockedManifest,
   lockSchemaVersion,
@@ -15,6 +16,7 @@ import { type Digest, isDigest } from "../../oci/digest.ts";
 import type { StoredBlobs } from "../../lock/lock.ts";
 import type { Matrix } from "../matrix/matrix.ts";
 import type { BuiltImage } from "../../oci/engine/built-image.ts";
+import { guardLine } from "../dockerfile/guard.ts";
 import { type ReadyCell, requiredDigest } from "./jobs.ts";
 
 export interface BuiltCell {
@@ -37,6 +39,8 @@ export interface BuiltCell {
   readonly image: BuiltImage | null;
   /** The needs of its files; null if it was not opened. */
   readonly measured: Measured | null;
+  /** Absent if it was not opened. */
+  readonly code?: LockedCode | undefined;
   /** Absent if this build did not attest it. */
   readonly attested?: LockedAttestation | undefined;
   /** Absent if this build did not sign it. */
@@ -90,7 +94,7 @@ export function lockEntryOf(
   planned: ReadyCell,
   built: Pick<
     BuiltCell,
-    "digest" | "manifest" | "blobs" | "buildMs" | "image" | "measured" | "attested" | "signed"
+    "digest" | "manifest" | "blobs" | "buildMs" | "image" | "measured" | "code" | "attested" | "signed"
   >,
   { described, localEngine }: Builder,
   created: string,
@@ -107,7 +111,8 @@ export function lockEntryOf(
     ...(built.manifest === null ? {} : { manifest: built.manifest }),
     requires: cell.requires,
     ...(cell.deprecated !== undefined && { deprecated: cell.deprecated }),
-    ...(built.measured === null ? {} : { measured: built.measured }),
+    ...(isGuarded(planned) && { guard: true }),
+    ...(built.measured === null ? {} : { measured: measuredOf(planned, built.measured) }),
     ...(built.attested && { attested: built.attested }),
     ...(built.signed && { signed: built.signed }),
     bases: bases.map(({ used, digest, local, config }) => ({
@@ -121,8 +126,18 @@ export function lockEntryOf(
     created,
     size: built.image?.size ?? null,
     ...(built.blobs === null ? {} : { blobs: built.blobs }),
+    ...(built.code && { code: built.code }),
     ...buildSecondsOf(planned, built.buildMs),
   };
+}
+
+function isGuarded({ cell, dockerfile }: ReadyCell): boolean {
+  return cell.settings.guard?.value === true && dockerfile.bare.includes(`${guardLine}ENTRYPOINT `);
+}
+
+/** A guard asks for every feature that the cell declares, used or not. */
+function measuredOf(planned: ReadyCell, measured: Measured): Measured {
+  return isGuarded(planned) ? { ...measured, cpu: { ...measured.cpu, unused: [] } } : measured;
 }
 
 /** The time of the first build of the inputs that the lock knows: a later push finds every step in the engine's cache. */

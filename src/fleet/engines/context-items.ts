@@ -1,11 +1,11 @@
 /** The files of a build context in one order, with what an engine is told of each: the same on every machine. */
 
-import { type FileHandle, lstat, readdir, readlink } from "node:fs/promises";
+import { constants } from "node:fs";
+import { copyFile, lstat, readdir, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { ImgmatchError, InternalError } from "../../errors.ts";
 import { remember } from "../../io/collections.ts";
-import { type ContextEntry, folderEntry } from "../context/context.ts";
-import { createHash } from "node:crypto";
+import { type ContextEntry, folderEntry, hashFile } from "../context/context.ts";
 import { isErrno, unreadable } from "../../io/files.ts";
 import { openPlainFile } from "../../io/plain-file.ts";
 
@@ -19,8 +19,15 @@ export interface ContextItem {
   readonly mtime: number;
   /** Only for a link. */
   readonly target?: string;
-  /** Reads a file; null for what is no file. Throws `CONTEXT_CHANGED`. */
-  readonly content: (() => AsyncIterable<Uint8Array>) | null;
+  /** null for what is no file. */
+  readonly file: ItemFile | null;
+}
+
+export interface ItemFile {
+  /** Makes a new file of it. Throws `CONTEXT_CHANGED`. */
+  copyTo(to: string): Promise<void>;
+  /** Throws `CONTEXT_CHANGED`, or another error of this file, where the file is not what was hashed. */
+  compare(): Promise<void>;
 }
 
 /** All cells of a fleet have one context, which is put in order once. */
@@ -43,14 +50,21 @@ export function contextItems(
 
 function itemOf(contextDir: string, entry: ContextEntry, mtime: number): ContextItem {
   const { path, mode, size } = entry;
-  const common = { path, mtime, mode, size, content: null };
+  const common = { path, mtime, mode, size, file: null };
   switch (entry.kind) {
     case "folder":
       return { ...common, type: "folder" };
     case "symlink":
       return { ...common, type: "link", target: entry.content.replaceAll("\\", "/") };
     case "file":
-      return { ...common, type: "file", content: () => readHashedFile(contextDir, entry) };
+      return {
+        ...common,
+        type: "file",
+        file: {
+          copyTo: (to) => copyHashed(contextDir, entry, to),
+          compare: () => requireSame(join(contextDir, path), entry),
+        },
+      };
   }
 }
 
@@ -93,12 +107,12 @@ export async function isWhole(
       const names = await readdir(join(folder, path));
       if (!names.every((name) => expected.has(path === "" ? name : `${path}/${name}`))) return false;
     }
-    for (const { path, type, mode, target, content } of items) {
+    for (const { path, type, mode, target, file } of items) {
       const stats = await lstat(join(folder, path));
       if (type === "folder" && !stats.isDirectory()) return false;
       if (type === "link" && (await readlink(join(folder, path))) !== target) return false;
       if (type !== "link" && (stats.mode & 0o777) !== mode) return false;
-      if (content !== null) for await (const _ of content());
+      await file?.compare();
     }
     return true;
   } catch {
@@ -107,45 +121,32 @@ export async function isWhole(
   }
 }
 
-const chunkBytes = 256 * 1024;
-
 /**
- * Yields the bytes of a file. The last chunk comes only after the hash of all is checked, so that nobody gets a whole file that has changed.
- * Throws `CONTEXT_CHANGED`, or `FILE_UNREADABLE`.
+ * Copies a file into a new one, and compares the copy with the hash: what the file becomes afterwards changes nothing. The system copies, by
+ * sharing the blocks where it can. Throws `CONTEXT_CHANGED`, `FILE_UNREADABLE`, and the system's error where the copy cannot be written.
  */
-async function* readHashedFile(
-  contextDir: string,
-  { path, content, size }: Pick<ContextEntry, "path" | "content" | "size">,
-): AsyncGenerator<Uint8Array> {
-  const file = await openPlainFile(join(contextDir, path)).catch((error: unknown) => {
+async function copyHashed(contextDir: string, entry: ContextEntry, to: string): Promise<void> {
+  const { path } = entry;
+  const from = join(contextDir, path);
+  const file = await openPlainFile(from).catch((error: unknown) => {
     throw unopenable(path, error);
   });
   try {
-    const { size: found } = await file.stat();
-    if (found !== size) throw contextChanged(path, sizes(size, found));
-    const hash = createHash("sha256");
-    let last: Uint8Array | null = null;
-    for (let done = 0; done < size; ) {
-      const chunk = await readChunk(file, Math.min(chunkBytes, size - done));
-      if (chunk.length === 0) throw contextChanged(path, sizes(size, done));
-      if (last !== null) yield last;
-      last = chunk;
-      done += chunk.length;
-      hash.update(chunk);
-    }
-    if ((await readChunk(file, 1)).length > 0)
-      throw contextChanged(path, `it has grown beyond ${size} bytes`);
-    if (hash.digest("hex") !== content) throw contextChanged(path, "its content is another one");
-    if (last !== null) yield last;
+    const { size } = await file.stat();
+    if (size !== entry.size) throw contextChanged(path, sizes(entry.size, size));
+    await copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE).catch((error: unknown) => {
+      throw isErrno(error, "ENOENT", "ENOTDIR", "EISDIR") ? unopenable(path, error) : error;
+    });
   } finally {
     await file.close();
   }
+  await requireSame(to, entry);
 }
 
-async function readChunk(file: FileHandle, bytes: number): Promise<Uint8Array> {
-  // Each chunk needs its own buffer: a stream may keep it for later.
-  const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(bytes), 0, bytes);
-  return buffer.subarray(0, bytesRead);
+async function requireSame(full: string, entry: ContextEntry): Promise<void> {
+  const { size, content } = await hashFile(full);
+  if (size !== entry.size) throw contextChanged(entry.path, sizes(entry.size, size));
+  if (content !== entry.content) throw contextChanged(entry.path, "its content is another one");
 }
 
 function sizes(before: number, now: number): string {

@@ -9,6 +9,7 @@ import type { BuildRequest } from "./engine.ts";
 import type { BuildWatch } from "../../oci/engine/built-image.ts";
 import { cacheReference } from "./cache.ts";
 import type { BuildFailure } from "./build-failure.ts";
+import { copyingAnew } from "./jobs.ts";
 import { lastLineOf, runProgram } from "../../oci/engine/program.ts";
 import type { SharedFailures } from "./shared-failure.ts";
 import { namedContextFlags, noNamedContexts, nothingMore, type StageContext } from "./staged-context.ts";
@@ -53,7 +54,7 @@ export async function runDockerBuild(
     throw noNamedContexts(request, "a docker command without buildx");
   const context = await stage(request);
   const named = await namedContextFlags(request, stage);
-  const text = Buffer.from(request.dockerfile);
+  const text = Buffer.from(copyingAnew(request));
   // Each text has another name: BuildKit takes a file of the same name, size and time for the file it has.
   const name = `${digestOf(text).slice("sha256:".length, "sha256:".length + 16)}.Dockerfile`;
   return shared.during(onLog, (complete) =>

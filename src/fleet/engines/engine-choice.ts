@@ -2,12 +2,10 @@
 
 import { resolve } from "node:path";
 import type { Engine } from "./engine.ts";
-import { type EngineName, type EngineTraits, engineTraits } from "./engine-traits.ts";
+import { defaultEngine, type EngineName, type EngineTraits, engineTraits } from "./engine-traits.ts";
 import { usageError } from "../../errors.ts";
 import type { World } from "../../io/world.ts";
 import type { LocalEngine } from "../../lock/lock.ts";
-
-export const defaultEngine = "docker" satisfies EngineName;
 
 export interface EngineChoice {
   /** Default: `docker`. */

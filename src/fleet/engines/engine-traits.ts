@@ -9,6 +9,8 @@ export interface EngineTraits {
   readonly cache: boolean;
   /** The values of `--network`; null for names of the engine's own. */
   readonly networks: readonly string[] | null;
+  /** It builds with the front end of `# syntax=`. */
+  readonly frontEnds: boolean;
   /** The engine that keeps the images, for use without a push; null for builders that keep them to themselves. */
   readonly localEngine: LocalEngine | null;
 }
@@ -16,9 +18,11 @@ export interface EngineTraits {
 const networks = ["default", "none", "host"];
 
 export const engineTraits = {
-  docker: { builders: false, cache: true, networks, localEngine: "docker" },
-  buildx: { builders: true, cache: true, networks, localEngine: null },
-  podman: { builders: false, cache: false, networks: null, localEngine: "podman" },
+  docker: { builders: false, cache: true, networks, frontEnds: true, localEngine: "docker" },
+  buildx: { builders: true, cache: true, networks, frontEnds: true, localEngine: null },
+  podman: { builders: false, cache: false, networks: null, frontEnds: false, localEngine: "podman" },
 } as const satisfies Record<string, EngineTraits>;
 
 export type EngineName = keyof typeof engineTraits;
+
+export const defaultEngine = "docker" satisfies EngineName;

@@ -42,6 +42,8 @@ export interface BuildRequest {
   readonly cell: string;
   /** The Dockerfile with every base pinned to its digest. */
   readonly dockerfile: string;
+  /** The word of `--no-cache`. */
+  readonly rebuild?: string;
   /** Absolute path of the build context. */
   readonly contextDir: string;
   /** The files to send, as they were hashed: a file whose content is another when it is read again is refused. */

@@ -133,6 +133,7 @@ export function jobOf(planned: ReadyCell, options: JobOptions): BuildJob {
     request: {
       cell: cell.id,
       dockerfile: rebuild === undefined ? pinned : withRebuild(pinned, rebuild),
+      ...(rebuild !== undefined && { rebuild }),
       contextDir: options.folderOf(cell).dir,
       contextFiles: context.entries,
       contextDigest: context.digest,
@@ -175,9 +176,23 @@ const rebuildArg = "IMGMATCH_REBUILD";
  * The Dockerfile with the word as an `ARG` at the beginning of every stage. The environment of a `RUN` has the arguments above it, and so has
  * the cache key (moby/buildkit, frontend/dockerfile/dockerfile2llb/convert.go; containers/buildah, imagebuildah/stage_executor.go), so that
  * every engine runs it anew for a new word. Cells that share a stage still share it: what `--no-cache` of an engine would make of each by
- * itself is made once. Copied and added files are compared by their content in any case.
+ * itself is made once. For Podman and Buildah the word counts for copied and added files too.
  */
 export function withRebuild(dockerfile: string, word: string): string {
+  return startingStages(dockerfile, `ARG ${rebuildArg}=${word}`);
+}
+
+/**
+ * The Dockerfile of a request for BuildKit, whose key for `COPY` and `ADD` is the files' content and the layer below: with a word each stage
+ * begins with a layer of its own, a `COPY` of no file, since BuildKit takes a pattern without a file (solver/llbsolver/ops/file.go).
+ */
+export function copyingAnew({ dockerfile, rebuild }: Pick<BuildRequest, "dockerfile" | "rebuild">): string {
+  return rebuild === undefined
+    ? dockerfile
+    : startingStages(dockerfile, `COPY imgmatch-rebuild-${rebuild}* /`);
+}
+
+function startingStages(dockerfile: string, line: string): string {
   let text = dockerfile;
   const stages = parseDockerfile(dockerfile).instructions.filter(({ keyword }) => keyword === "FROM");
   // From the end, so that the offsets before stay true.
@@ -185,7 +200,7 @@ export function withRebuild(dockerfile: string, word: string): string {
     const last = parts.at(-1);
     const end = text.indexOf("\n", (last?.offset ?? 0) + (last?.text.length ?? 0));
     const at = end < 0 ? text.length : end + 1;
-    text = `${text.slice(0, at)}${end < 0 ? "\n" : ""}ARG ${rebuildArg}=${word}\n${text.slice(at)}`;
+    text = `${text.slice(0, at)}${end < 0 ? "\n" : ""}${line}\n${text.slice(at)}`;
   }
   return text;
 }

@@ -3,15 +3,16 @@
  * leave out must not reach an image, and modes and times must be the same on every machine.
  */
 
-import { rmSync } from "node:fs";
-import { chmod, lstat, lutimes, mkdir, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, lstat, lutimes, mkdir, readdir, rename, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { discard } from "../../io/temporary-folder.ts";
 import { isLeft, ownedName } from "../../io/owner.ts";
 import { remember } from "../../io/collections.ts";
 import { ImgmatchError, InternalError } from "../../errors.ts";
 import { ignoring } from "../../io/files.ts";
 import type { BuildRequest } from "./engine.ts";
+import { atOnce } from "../context/at-once.ts";
 import { type ContextItem, contextItems, isWhole } from "./context-items.ts";
 
 /**
@@ -28,7 +29,7 @@ export type StageContext = (request: Staged) => Promise<string>;
 const roots = new Set<string>();
 
 process.once("exit", () => {
-  for (const root of roots) rmSync(root, { recursive: true, force: true });
+  for (const root of roots) discard(root);
 });
 
 /** One copy for all cells with the same context; removed when the process ends. */
@@ -124,16 +125,19 @@ export async function keepContext(request: Staged, below: string, mtime: number)
 
 /**
  * Writes files, links and folders with their modes into an empty folder; the times are the caller's to set, from the end.
- * A file is compared with its hash while it is copied: what it becomes afterwards changes nothing.
  */
 export async function writeContextItems(folder: string, items: readonly ContextItem[]): Promise<void> {
-  for (const { path, type, mode, target, content } of items) {
+  for (const { path, type, mode, target } of items) {
     const to = join(folder, path);
     if (type === "link") await symlink(target ?? "", to);
-    else {
-      if (type === "folder") await mkdir(to);
-      else await writeFile(to, content?.() ?? "", { flag: "wx" });
+    else if (type === "folder") {
+      await mkdir(to);
       await chmod(to, mode);
     }
   }
+  await atOnce(items, async ({ path, mode, file }) => {
+    if (file === null) return;
+    await file.copyTo(join(folder, path));
+    await chmod(join(folder, path), mode);
+  });
 }

@@ -29,9 +29,9 @@ export interface Showing {
 }
 
 interface MachineValues {
-  /** The environment of a run that is shown no value of this machine, but for those that docker itself needs. */
+  /** The environment of the hidden run. Of this machine's values the run sees only the values that docker needs. */
   readonly hidden: Environment;
-  /** Runs whose builds differ from those of the hidden one where a value of this machine is in them. */
+  /** Runs that see values of this machine. A build with such a value differs from the same build of the hidden run. */
   readonly showings: readonly Showing[];
 }
 

@@ -2,23 +2,13 @@
 
 import { posix } from "node:path";
 import { remember } from "../../io/collections.ts";
+import { assignedIn, buildWords, mayBuild, mayBuildIn } from "./build-programs.ts";
 import { foreignPath } from "./build-settings.ts";
 import { asFound, type JobFiles, shortened } from "./job-files.ts";
 import type { OriginalBuild } from "./original-build.ts";
 import { commandsOf, type ShellWord } from "./shell-words.ts";
 import { argumentsIn, buildsOf, type Job, notKnown } from "./workflow-builds.ts";
 import { type Contexts, textWith } from "./workflow-expressions.ts";
-
-const builders =
-  /^(?:docker (?:buildx |image |builder )?build|nerdctl build|podman (?:image )?build|buildah (?:bud|build))$/;
-
-/** Commands that build images, or may build some, in ways that only they know. */
-const others =
-  /^(docker\s+buildx\s+bake|docker[ -]compose\b.*\b(?:build|up)\b|buildctl\s|earthly\s|pack\s+build|ko\s+build|depot\s+\w+|img\s+build|make\s+.*(?:docker|image|container)|(?:\.\/|ba?sh\s+)\S*(?:build|docker|image)\S*)/;
-
-/** A build within another command, as in `xargs docker build` or `bash -c "docker build ."`. */
-const within =
-  /\b(?:docker|podman|nerdctl|buildah)\s+(?:buildx\s+|image\s+|builder\s+|-\S+\s+)?(?:build|bud)\b/;
 
 /** A folder of the repository. */
 export interface Folder {
@@ -34,10 +24,15 @@ export function commandBuilds(
   contexts: Contexts,
   files: JobFiles,
 ): { readonly builds: readonly OriginalBuild[]; readonly notes: readonly string[] } {
-  const known = { ...contexts, env: withoutAssigned(contexts.env, script.text) };
+  const assigned = assignedIn(commandsOf(script.text, contexts));
+  const ownEnv = Object.entries(contexts.env).filter(([name]) => assigned !== null && !assigned.has(name));
+  const known = { ...contexts, env: Object.fromEntries(ownEnv) };
   const notRead = (text: string) => `job ${job.name}: init does not read ${shortened(text)}`;
   if (!/^(|sh|bash|\/bin\/(ba)?sh)(\s|$)/.test(script.shell))
-    return { builds: [], notes: within.test(script.text) ? [notRead(`a script of ${script.shell}`)] : [] };
+    return {
+      builds: [],
+      notes: mayBuildIn(`${script.text}\n`) ? [notRead(`a script of ${script.shell}`)] : [],
+    };
   const notes: string[] = [];
   const folders = [script.folder];
   const builds = commandsOf(script.text, known).flatMap((command): readonly OriginalBuild[] => {
@@ -52,7 +47,7 @@ export function commandBuilds(
       folders[command.depth] = isCertain ? entered(folder, words) : lost(folder, words);
       return [];
     }
-    const size = [2, 3].find((length) => builders.test(textOf(words.slice(0, length)))) ?? 0;
+    const size = buildWords(words);
     const [around] = command.blocks.filter((block) => block !== "group" && block !== "if");
     if (size > 0 && around !== undefined) {
       notes.push(`${notRead(command.written)}, which is in a ${around}`);
@@ -63,19 +58,10 @@ export function commandBuilds(
         asFound(build, files, (text) => notes.push(`job ${job.name}: ${text}`)),
       );
     files.commands.push(command);
-    const isOther = others.test(words.map(({ written }) => written).join(" "));
-    const isWithin =
-      within.test(`${command.written}\n${command.document}`) &&
-      !/^(cat|echo|printf|grep|tee)$/.test(program?.text ?? "");
-    const isUnknown = program?.isKnown === false && words[1]?.text === "build";
-    if (isOther || isWithin || isUnknown) notes.push(notRead(command.written));
+    if (mayBuild(command, words)) notes.push(notRead(command.written));
     return [];
   });
   return { builds, notes };
-}
-
-function textOf(words: readonly ShellWord[]): string {
-  return words.map(({ text }) => text).join(" ");
 }
 
 const before = /^(do|then|else|elif|if|while|until|exec|command|nohup|!|\{|[A-Za-z_]\w*\+?=.*)$/s;
@@ -128,20 +114,6 @@ function entered(folder: Folder, words: readonly ShellWord[]): Folder {
 function lost(folder: Folder, words: readonly ShellWord[]): Folder {
   return { ...folder, why: `after ${words.map(({ written }) => written).join(" ")} the folder is not known` };
 }
-
-/** Variables that the script itself assigns have a value of their own. */
-export function withoutAssigned(env: Contexts["env"], script: string): Contexts["env"] {
-  // Such a command may assign any.
-  if (/(?:^|[;&|(])[ \t]*(?:source|\.|eval)[ \t]/m.test(script)) return {};
-  const names = new Set(
-    [...script.matchAll(assignments), ...script.matchAll(/\$\{(\w+):?=/g)].map(([, name]) => name),
-  );
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !names.has(name)));
-}
-
-/** Each looks at a line alone, so that the time grows with the text. */
-const assignments =
-  /(?:^|[;&|(]|\b(?:export|local|declare|read|for|do|then|echo)[ \t])[ \t]*["']?(\w+)(?=\+?=|[ \t]+in\b|[ \t]*\r?$)/gm;
 
 const flagsWithoutValue = /^--(no-cache|pull|push|load|quiet|rm|force-rm|squash|check|layers)$|^-q$/;
 const flagsThatAreRead = /^(-f|--file|--target|--platform|--build-arg|--build-context)$/;

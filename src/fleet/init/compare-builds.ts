@@ -44,7 +44,7 @@ export async function compareBuilds(
   builds: readonly OriginalBuild[],
   dockerfileOf: DockerfileOf,
 ): Promise<readonly ComparedBuild[]> {
-  const fleet = await openFleet(matrixFile, { text: yaml });
+  const fleet = await openFleet(matrixFile, { text: yaml, env: {} });
   const cells = checkedCells(fleet, []).map((cell) => cellBuild(cell, fleet));
   const platforms = new Set(cells.map(({ platform }) => platform));
   const byKey = new Map(cells.map((cell) => [keyOf(cell, dockerfileOf(cell.dockerfile).defaults), cell]));

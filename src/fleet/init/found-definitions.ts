@@ -6,6 +6,7 @@ import { join, posix } from "node:path";
 import { ImgmatchError } from "../../errors.ts";
 import { count } from "../../io/table.ts";
 import type { Environment } from "../../io/world.ts";
+import { leadsOut, repositoryOf } from "./repository.ts";
 import { usualFiles } from "./read-bake.ts";
 import { readDefinition } from "./read-definition.ts";
 
@@ -22,12 +23,13 @@ export async function definitionsIn(
   folder: string,
   { env, signal }: FolderOptions,
 ): Promise<readonly { readonly file: string; readonly gives: string }[]> {
+  const repository = repositoryOf(folder);
   const dockerfiles = (await namesIn(folder)).filter((name) => dockerfile.test(name));
   const called = (await namesIn(join(folder, workflows))).filter((name) => /\.ya?ml$/.test(name));
   const files = [
     ...usualFiles.filter((file) => existsSync(join(folder, file))),
     ...called.map((name) => posix.join(workflows, name)),
-  ];
+  ].filter((file) => !leadsOut(repository, join(folder, file)));
   const found = dockerfiles.map((file) => ({ file, gives: "one Dockerfile, by march and GPU" }));
   for (const file of files) {
     const gives = await readDefinition([file], { folder, env, signal }).then(

@@ -1,10 +1,11 @@
 /** `imgmatch init --from` a bake file or a workflow: writes the matrix of its builds, and compares each build with its cell. */
 
-import { basename, join } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { Document, isMap, isScalar, isSeq, visit } from "yaml";
 import { ImgmatchError, type Problem, usageError } from "../../errors.ts";
 import { marchPlatforms } from "../../hardware/march-platforms.ts";
+import { placeholdersIn } from "../dockerfile/written-secrets.ts";
+import { isPlaceholder } from "../matrix/secret-names.ts";
 import { groupBy, remember } from "../../io/collections.ts";
 import { readTextFile } from "../../io/files.ts";
 import { inputLimits } from "../../io/limits.ts";
@@ -15,13 +16,15 @@ import { formatToolkit } from "../dockerfile/base-toolkit.ts";
 import { parseDockerfile } from "../dockerfile/instructions.ts";
 import { type DockerfileOf, type OriginalDockerfile, toldOf } from "./build-hardware.ts";
 import { type ComparedBuild, compareBuilds, type Difference } from "./compare-builds.ts";
+import { definitionText, marked } from "./definition-text.ts";
 import { deriveMatrix } from "./derive-matrix.ts";
-import { matrixFile, refuseExisting } from "./new-fleet.ts";
+import { matrixFile, permitted, refuseExisting } from "./new-fleet.ts";
 import { normalBuilds } from "./normal-builds.ts";
 import { checkCount, type OriginalBuild } from "./original-build.ts";
 import { readDefinition } from "./read-definition.ts";
 import type { RowsOptions } from "./read-rows.ts";
 import { argumentsOf, readDockerfile } from "./reading.ts";
+import { leadsOut, repositoryOf } from "./repository.ts";
 import type { DerivedMatrix } from "./settle-columns.ts";
 
 export interface InitFromDefinition {
@@ -35,6 +38,8 @@ export interface InitFromDefinition {
 interface DefinitionOptions {
   /** As the user named them, from `folder`. */
   readonly files: readonly string[];
+  /** The matrix to write, from `folder`. Default: `matrix.yaml`. */
+  readonly to?: string | undefined;
   readonly name: string;
   readonly registry: string;
   readonly env: Environment;
@@ -49,25 +54,28 @@ export async function initFromDefinition(
   folder: string,
   options: DefinitionOptions,
 ): Promise<InitFromDefinition> {
-  const { files, env, signal, rows } = options;
-  refuseExisting(folder, [matrixFile]);
-  const { builds: all, notes } = await readDefinition(files, { folder, env, signal, rows });
-  checkCount(files.join(", "), all.length);
-  const dockerfileOf = await readDockerfiles(folder, all);
+  const { files, to = matrixFile, env, signal, rows } = options;
+  refuseExisting(folder, [to]);
+  const { builds: read, notes } = await readDefinition(files, { folder, env, signal, rows });
+  checkCount(files.join(", "), read.length);
+  const path = join(folder, to);
+  const home = dirname(path);
+  const repository = repositoryOf(folder);
+  const all = read.map((build) => seenFrom(home, folder, withinRepository(build, folder, repository)));
+  const dockerfileOf = await readDockerfiles(home, all, repository);
   const normal = normalBuilds(all, dockerfileOf);
-  const path = join(folder, matrixFile);
+  const { environment } = normal;
   const attempts = new Map<readonly OriginalBuild[], Promise<Attempt>>();
   const attemptOf = (builds: readonly OriginalBuild[]) =>
-    remember(attempts, builds, () => bestAttempt(builds, path, dockerfileOf, options));
+    remember(attempts, builds, () => bestAttempt(builds, path, dockerfileOf, { ...options, environment }));
   const compared = normal.builds.map((build) => ({ build, obstacle: obstacleOf(build, dockerfileOf) }));
   const possible = compared.flatMap(({ build, obstacle }) => (obstacle === null ? [build] : []));
-  const found = await faultyBuilds(possible, attemptOf);
+  const { good, faulty } = await plannable(possible, attemptOf);
   // If all are faulty, the matrix of all shows the mistakes with their places.
-  const faulty = found.size < possible.length ? found : new Map<OriginalBuild, Difference>();
-  const builds = faulty.size === 0 ? possible : possible.filter((build) => !faulty.has(build));
+  const builds = good.length > 0 ? good : possible;
   const others = compared.flatMap(({ build, obstacle }) => {
-    const fault = obstacle ?? faulty.get(build) ?? null;
-    return fault === null ? [] : [unlike(build.name, fault)];
+    const fault = obstacle ?? (good.length > 0 ? faulty.get(build) : null) ?? null;
+    return fault === null ? [] : [unlike(build, fault)];
   });
   if (builds.length === 0)
     throw usageError(
@@ -87,24 +95,32 @@ export async function initFromDefinition(
   const isWritten = options.partial || answered.some(({ equal }) => equal);
   if (isWritten) await writeFileAtomic(path, marked(best.yaml, answered), folder);
   return {
-    written: isWritten ? [matrixFile] : [],
+    written: isWritten ? [to] : [],
     builds: answered,
     notes: [...notes, ...normal.notes, ...best.notes, ...runNotes(builds), ...twinNotes(best.builds)],
     problems: best.problems,
   };
 }
 
-/** The most builds that the file itself names. */
-const mostNamed = 20;
+/** With a reason for a build of files outside of the repository, which are not read for it. */
+function withinRepository(build: OriginalBuild, folder: string, repository: string): OriginalBuild {
+  const paths = [build.dockerfile, build.context, ...Object.values(build.contexts)];
+  const outside = paths.find((each) => leadsOut(repository, join(folder, each)));
+  if (build.elsewhere || outside === undefined) return build;
+  return { ...build, elsewhere: `${outside} is outside of this repository` };
+}
 
-/** The matrix, with the builds that it does not have yet in a comment. */
-function marked(yaml: string, builds: readonly ComparedBuild[]): string {
-  const unlike = builds.filter(({ equal }) => !equal);
-  if (unlike.length === 0) return yaml;
-  const named = unlike.slice(0, mostNamed).map(({ name }) => `#   ${name.replace(/[\s\p{Cc}]+/gu, " ")}`);
-  const more = unlike.length > mostNamed ? [`#   and ${unlike.length - mostNamed} more`] : [];
-  const head = `# Unfinished: ${count(unlike.length, "build")} of the definition ${unlike.length === 1 ? "is" : "are"} no cell yet:`;
-  return `${[head, ...named, ...more].join("\n")}\n${yaml}`;
+/** The build with the paths that the matrix has for it. */
+function seenFrom(home: string, folder: string, build: OriginalBuild): OriginalBuild {
+  if (home === folder || build.elsewhere) return build;
+  const own = (path: string) => relative(home, join(folder, path)).replaceAll("\\", "/") || ".";
+  const contexts = Object.entries(build.contexts).map(([name, path]) => [name, own(path)]);
+  return {
+    ...build,
+    dockerfile: own(build.dockerfile),
+    context: own(build.context),
+    contexts: Object.fromEntries(contexts),
+  };
 }
 
 /** Lets Ctrl-C through between two computations. */
@@ -117,21 +133,31 @@ interface Attempt extends Omit<InitFromDefinition, "written"> {
   readonly yaml: string;
 }
 
+interface AttemptOptions extends DefinitionOptions {
+  /** Argument → the variable that has its text in a run. */
+  readonly environment: ReadonlyMap<string, string>;
+}
+
 /** Prefers templates of the axes, unless the plain texts make more builds equal. */
 async function bestAttempt(
   builds: readonly OriginalBuild[],
   path: string,
   dockerfileOf: DockerfileOf,
-  options: DefinitionOptions,
+  options: AttemptOptions,
 ): Promise<Attempt> {
   await heedInterrupt(options.signal);
+  const notSecret = placeholders(builds, dockerfileOf);
+  const textOf = (matrix: DerivedMatrix) => definitionText(matrix, { ...options, notSecret });
   const attempts = await Promise.all(
     [true, false].map(async (templates): Promise<Attempt> => {
       const derived = (forFile: boolean) => deriveMatrix(builds, { dockerfileOf, templates, forFile });
       const { matrix, notes } = derived(false);
-      const planned = definitionText(matrix, options);
-      const answer = await comparison(planned, path, builds, dockerfileOf);
-      return { yaml: definitionText(derived(true).matrix, options), notes, ...answer };
+      const answer = await comparison(textOf(matrix), path, builds, dockerfileOf);
+      return {
+        yaml: textOf(derived(true).matrix),
+        notes: [...notes, ...notSecret.map(permitted)],
+        ...answer,
+      };
     }),
   );
   const equal = ({ builds: each, problems }: Attempt) =>
@@ -139,22 +165,47 @@ async function bestAttempt(
   return attempts.reduce((one, other) => (equal(other) > equal(one) ? other : one));
 }
 
-/** Finds the builds that no matrix can have, with reasons: a faulty build spoils no other build. Halves the builds until none is left. */
-async function faultyBuilds(
+/** Names like secrets' whose texts say that they are none, in arguments and Dockerfiles. */
+function placeholders(builds: readonly OriginalBuild[], dockerfileOf: DockerfileOf): readonly string[] {
+  const given = builds.flatMap(({ args }) => Object.entries(args));
+  const files = [...new Set(builds.map(({ dockerfile }) => dockerfile))];
+  const names = [
+    ...given.flatMap(([name, value]) => (isPlaceholder(name, value) ? [name] : [])),
+    ...files.flatMap((file) => placeholdersIn(dockerfileOf(file).instructions)),
+  ];
+  return [...new Set(names)].sort();
+}
+
+/**
+ * The builds that one matrix can have, and the others with reasons: a build that cannot be planned, alone or beside the ones before it, spoils
+ * no other. Adds halves of the builds for as long as they can be planned.
+ */
+async function plannable(
   builds: readonly OriginalBuild[],
   attemptOf: (builds: readonly OriginalBuild[]) => Promise<Attempt>,
-): Promise<ReadonlyMap<OriginalBuild, Difference>> {
-  const [only] = builds;
-  if (only === undefined) return new Map();
-  const { problems } = await attemptOf(builds);
-  if (problems.length === 0) return new Map();
-  if (builds.length === 1) {
-    const original = problems.map(({ message }) => message).join("; ");
-    return new Map([[only, { what: "left", original, cell: null }]]);
-  }
-  const half = Math.ceil(builds.length / 2);
-  const first = await faultyBuilds(builds.slice(0, half), attemptOf);
-  return new Map([...first, ...(await faultyBuilds(builds.slice(half), attemptOf))]);
+): Promise<{
+  readonly good: readonly OriginalBuild[];
+  readonly faulty: ReadonlyMap<OriginalBuild, Difference>;
+}> {
+  const faulty = new Map<OriginalBuild, Difference>();
+  let good: readonly OriginalBuild[] = [];
+  const add = async (own: readonly OriginalBuild[]): Promise<void> => {
+    const [only] = own;
+    if (only === undefined) return;
+    const all = good.length === 0 ? own : [...good, ...own];
+    const { problems } = await attemptOf(all);
+    if (problems.length === 0) good = all;
+    else if (own.length === 1) {
+      const original = problems.map(({ message }) => message).join("; ");
+      faulty.set(only, { what: "left", original, cell: null });
+    } else {
+      const half = Math.ceil(own.length / 2);
+      await add(own.slice(0, half));
+      await add(own.slice(half));
+    }
+  };
+  await add(builds);
+  return { good, faulty };
 }
 
 /** Names the cells that are several builds. */
@@ -187,10 +238,16 @@ function runNotes(builds: readonly OriginalBuild[]): readonly string[] {
 }
 
 /** An unreadable file is an empty one: the comparison reports it. */
-async function readDockerfiles(folder: string, builds: readonly OriginalBuild[]): Promise<DockerfileOf> {
+async function readDockerfiles(
+  home: string,
+  builds: readonly OriginalBuild[],
+  repository: string,
+): Promise<DockerfileOf> {
   const found = new Map<string, OriginalDockerfile>();
   for (const path of new Set(builds.map(({ dockerfile }) => dockerfile))) {
-    const text = await readTextFile(join(folder, path), inputLimits.template).catch(() => "");
+    const file = join(home, path);
+    if (leadsOut(repository, file)) continue;
+    const text = await readTextFile(file, inputLimits.template).catch(() => "");
     const defaults = new Map<string, string | null>();
     for (const { name, value } of argumentsOf(readDockerfile(text).placed))
       defaults.set(name, defaults.get(name) ?? value);
@@ -213,46 +270,13 @@ async function comparison(
     const difference = { what: "left", original: `the matrix cannot be planned: ${reason}`, cell: null };
     const file = basename(path);
     return {
-      builds: builds.map(({ name }) => unlike(name, difference)),
+      builds: builds.map((build) => unlike(build, difference)),
       problems: error.problems.map((problem) => ({ ...problem, at: { ...problem.at, file } })),
     };
   }
 }
 
-function unlike(name: string, difference: Difference): ComparedBuild {
-  return { name, cell: null, equal: false, differences: [difference] };
-}
-
-/** The longest value that is written on one line. */
-const width = 140;
-
-function definitionText(matrix: DerivedMatrix, { files, name, registry }: DefinitionOptions): string {
-  const { template, context, contexts, target, runner, args = {}, axes, values, exclude } = matrix;
-  const given = {
-    name,
-    version: "0.1.0",
-    registry,
-    ...{ template, context, contexts, target, runner },
-    ...(Object.keys(args).length > 0 && { args }),
-    axes,
-    ...(Object.keys(values).length > 0 && { values }),
-    ...(exclude.length > 0 && { exclude }),
-  };
-  const entries = Object.entries(given).filter(([, value]) => value !== undefined);
-  const document = new Document(Object.fromEntries(entries));
-  document.commentBefore = ` yaml-language-server: $schema=./node_modules/imgmatch/dist/matrix.schema.json\n From ${files.join(", ")}, by imgmatch init.`;
-  visit(document, (_, node, path) => {
-    // Each value, case and rule gets one line if it fits.
-    if ((isMap(node) || isSeq(node)) && path.length > 4 && JSON.stringify(node).length < width)
-      node.flow = true;
-    // Versions are text: to YAML, 12.10 is a number.
-    if (
-      isScalar(node) &&
-      typeof node.value === "string" &&
-      path.at(-1) !== undefined &&
-      !/^[A-Za-z./][\w./:-]*$/.test(node.value)
-    )
-      node.type = "QUOTE_DOUBLE";
-  });
-  return document.toString({ lineWidth: 0, flowCollectionPadding: true });
+function unlike({ name, left }: OriginalBuild, difference: Difference): ComparedBuild {
+  const others = left.map((original): Difference => ({ what: "left", original, cell: null }));
+  return { name, cell: null, equal: false, differences: [difference, ...others] };
 }

@@ -1,8 +1,10 @@
 /** `imgmatch init --from Dockerfile`: writes a matrix for the Dockerfile, and finds the lines of it to change. */
 
 import { lstatSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { ImgmatchError } from "../../errors.ts";
+import { parseDockerfile } from "../dockerfile/instructions.ts";
+import { placeholdersIn } from "../dockerfile/written-secrets.ts";
 import { openFleet } from "../open/open-fleet.ts";
 import { planFleet } from "../open/plan-fleet.ts";
 import type { HostFacts } from "../../facts/facts.ts";
@@ -12,7 +14,7 @@ import { readExactText } from "../../io/files.ts";
 import { writeFileAtomic } from "../../io/write-file.ts";
 import { applyEdits, type Draft, draftOf, type Edit, editsOf } from "./draft.ts";
 import { type Assignments, readMakefiles } from "./makefiles.ts";
-import { matrixFile, refuseExisting } from "./new-fleet.ts";
+import { matrixFile, permitted, refuseExisting } from "./new-fleet.ts";
 import { findCompiler, findPython, lowestMarches, proposeMarches } from "./propose-axes.ts";
 import { argumentsOf, readDockerfile, type Reading } from "./reading.ts";
 import { proposeRocm } from "./amd-dockerfile.ts";
@@ -24,6 +26,8 @@ import { matrixText, type ProposedMatrix } from "./write-matrix.ts";
 interface InitFromOptions {
   /** As the user named it, from `folder`. */
   readonly dockerfile: string;
+  /** The matrix to write, from `folder`. Default: `matrix.yaml`. */
+  readonly to?: string | undefined;
   /** The machines to build for. */
   readonly hosts: readonly HostFacts[];
   readonly name: string;
@@ -47,35 +51,41 @@ export interface InitFrom {
  * Throws `FILE_EXISTS`, `FILE_NOT_FOUND`, and errors of planning for a Dockerfile that no matrix could use.
  */
 export async function initFrom(folder: string, options: InitFromOptions): Promise<InitFrom> {
-  const { dockerfile, hosts, name, registry, show } = options;
-  refuseExisting(folder, [matrixFile]);
+  const { dockerfile, to = matrixFile, hosts, name, registry, show } = options;
+  refuseExisting(folder, [to]);
+  const matrix = join(folder, to);
   const path = resolve(folder, dockerfile);
   const read = () => readExactText(path, inputLimits.template, { shown: dockerfile });
   const text = await read();
   const reading = readDockerfile(text);
   const draft = draftOf(text);
   const template = relative(folder, path).replaceAll("\\", "/");
-  const makefiles = await readMakefiles(folder, contextsOf(template), reading);
+  const fromMatrix = (each: string) =>
+    relative(dirname(matrix), join(folder, each)).replaceAll("\\", "/") || ".";
+  const contexts = contextsOf(template);
+  const makefiles = await readMakefiles(folder, contexts, reading);
   const rented = (await machineTypes()).filter(({ catalog }) => clouds.includes(catalog));
   const targets = [...new Set(rented.flatMap(({ compute, target }) => compute ?? target ?? []))];
   const proposed = propose(reading, draft, { hosts, rented: targets }, makefiles);
   const edits = editsOf(draft);
-  const matrixOf = (context: string) => ({ ...proposed.matrix, name, registry, template, context });
+  const notSecret = [...new Set(placeholdersIn(parseDockerfile(text)))];
+  const own = { name, registry, template: fromMatrix(template), notSecret };
+  const matrixOf = (context: string) => ({ ...proposed.matrix, ...own, context });
   const edited = applyEdits(text, edits);
-  const { yaml, cells } = await firstThatPlans(folder, contextsOf(template), matrixOf, edited);
+  const { yaml, cells } = await firstThatPlans(matrix, contexts.map(fromMatrix), matrixOf, edited);
   const changes = show !== undefined && edits.length > 0;
   if (changes) {
     show(template, edits);
     refuseChanged(path, dockerfile, (await read()) === text);
     await writeFileAtomic(path, edited, folder);
   }
-  await writeFileAtomic(join(folder, matrixFile), yaml, folder);
+  await writeFileAtomic(matrix, yaml, folder);
   return {
-    written: [...(changes ? [template] : []), matrixFile],
+    written: [...(changes ? [template] : []), to],
     cells,
     template,
     edits,
-    notes: proposed.notes,
+    notes: [...proposed.notes, ...notSecret.map(permitted)],
   };
 }
 
@@ -153,7 +163,7 @@ function contextsOf(template: string): readonly string[] {
 
 /** Plans with the first context that has all files that the Dockerfile copies. If none has, throws the error of the last. */
 async function firstThatPlans(
-  folder: string,
+  file: string,
   [context, ...others]: readonly string[],
   matrixOf: (context: string) => ProposedMatrix,
   templateText: string,
@@ -161,7 +171,7 @@ async function firstThatPlans(
   const matrix = matrixOf(context ?? ".");
   const yaml = matrixText(matrix, true);
   try {
-    const fleet = await openFleet(join(folder, matrixFile), { text: yaml, templateText });
+    const fleet = await openFleet(file, { text: yaml, templateText, env: {} });
     const { cells } = await planFleet(fleet, { lock: null });
     return {
       yaml: matrixText(matrix, false),
@@ -170,6 +180,6 @@ async function firstThatPlans(
   } catch (error) {
     const isElsewhere = error instanceof ImgmatchError && error.code === "CONTEXT_NOT_FOUND";
     if (!isElsewhere || others.length === 0) throw error;
-    return firstThatPlans(folder, others, matrixOf, templateText);
+    return firstThatPlans(file, others, matrixOf, templateText);
   }
 }

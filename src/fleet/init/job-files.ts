@@ -3,7 +3,7 @@
 import { posix } from "node:path";
 import { fieldsOf } from "../../io/json.ts";
 import type { OriginalBuild } from "./original-build.ts";
-import type { ShellCommand } from "./shell-words.ts";
+import type { ShellCommand, ShellWord } from "./shell-words.ts";
 import { type Contexts, textWith } from "./workflow-expressions.ts";
 
 export interface JobFiles {
@@ -65,14 +65,17 @@ export function asFound(
 }
 
 const readers =
-  /^(\[\[?|awk|cat|cmp|diff|docker|echo|egrep|find|git|grep|hadolint|head|less|ls|md5sum|podman|printf|sha256sum|stat|tail|test|wc)$/;
+  "[ [[ awk cat cmp diff docker echo egrep find git grep hadolint head less ls md5sum podman printf sha256sum stat tail test wc".split(
+    " ",
+  );
 
 /** True for a command that names the file, unless it certainly only reads. */
-function mayChange({ words, written }: ShellCommand, name: string): boolean {
+function mayChange({ words, targets, written }: ShellCommand, name: string): boolean {
   if (!written.includes(name)) return false;
-  const [program] = words;
-  if (program !== undefined && readers.test(program.text) && !written.includes(">")) return false;
-  return written.split(/[\s"'=<>]+/).some((word) => posix.basename(word) === name);
+  const names = ({ text }: ShellWord) =>
+    text.split(/[\s"'=<>]+/).some((each) => posix.basename(each) === name);
+  const isReader = readers.includes(words[0]?.text ?? "");
+  return targets.some(names) || (!isReader && words.some(names));
 }
 
 function isIn(folder: string, path: string): boolean {
@@ -81,21 +84,22 @@ function isIn(folder: string, path: string): boolean {
   return posix.normalize(folder) === "." || `${own}/`.startsWith(`${posix.normalize(folder)}/`);
 }
 
-const writers = /^(cp|curl|git|install|ln|mv|patch|rsync|sed|tar|tee|unzip|wget)$/;
-const writing: Readonly<Record<string, RegExp>> = {
-  curl: /\s(-\w*[oO]|--output|--remote-name)\b/,
-  git: /\s(apply|am|submodule|lfs|clone)\b/,
-  sed: /\s(-\w*i|--in-place)/,
-  tar: /\s(-?\w*x|--extract|--get)/,
+/** Programs that write files, some with a word that says so. */
+const writers: Readonly<Record<string, RegExp | null>> = {
+  ...Object.fromEntries("cp install ln mv patch rsync tee unzip wget".split(" ").map((name) => [name, null])),
+  curl: /^(-\w*[oO]\w*|--output|--remote-name)$/,
+  git: /^(apply|am|submodule|lfs|clone)$/,
+  sed: /^(-\w*i|--in-place)/,
+  tar: /^(-?\w*x|--extract|--get)/,
 };
 
 /** True for a command that certainly writes files, one of them into the folder. */
-function fills({ words, written }: ShellCommand, folder: string): boolean {
+function fills({ words, targets }: ShellCommand, folder: string): boolean {
   const [program, ...others] = words;
   const name = program?.text ?? "";
-  const [, target] = /(?:^|[^>&\d])>>?\s*([^\s>&|;"']+)/.exec(written) ?? [];
-  if (target !== undefined && isIn(folder, target)) return true;
-  if (!writers.test(name) || writing[name]?.test(written) === false) return false;
+  if (targets.some(({ text, isKnown }) => isKnown && isIn(folder, text))) return true;
+  const says = Object.hasOwn(writers, name) ? writers[name] : undefined;
+  if (says === undefined || (says !== null && !others.some(({ text }) => says.test(text)))) return false;
   const paths = others.filter(({ text }) => !text.startsWith("-")).map(({ text }) => text);
   // Without a folder of their own, such programs write into the current one.
   return posix.normalize(folder) === "." ? !isAway(paths.at(-1)) : paths.some((path) => isIn(folder, path));

@@ -26,6 +26,11 @@ export function refuseExisting(folder: string, paths: readonly string[]): void {
   throwProblems(existing.map((file) => ({ code: "FILE_EXISTS", ...fault, at: { file } })));
 }
 
+/** The note of a name under `notSecret`. */
+export function permitted(name: string): string {
+  return `${name} is a secret by its name, and its text says that it is none: the matrix permits the name under notSecret`;
+}
+
 /** The folder's name, changed to fit an image. */
 export function imageNameFor(folder: string): string {
   const name = basename(resolve(folder))

@@ -15,7 +15,12 @@ const mostNames = 20;
 export function normalBuilds(
   all: readonly OriginalBuild[],
   dockerfileOf: DockerfileOf,
-): { readonly builds: readonly OriginalBuild[]; readonly notes: readonly string[] } {
+): {
+  readonly builds: readonly OriginalBuild[];
+  /** The variables that have the texts of arguments in a run, by the arguments' names. */
+  readonly environment: ReadonlyMap<string, string>;
+  readonly notes: readonly string[];
+} {
   const unused = new Map<string, { readonly names: Set<string>; builds: number }>();
   const ofWorkflow = workflowArguments(all, dockerfileOf);
   const targets = new Set(all.map(({ dockerfile, target }) => `${dockerfile}\n${target}`));
@@ -51,11 +56,20 @@ export function normalBuilds(
       `${file} has no ARG ${few}${more}: ${names.size > 1 ? "these arguments" : "the argument"} of ${count(own, "build")} ${names.size > 1 ? "reach no image, and are" : "reaches no image, and is"} left out`,
     ];
   });
-  const given = [...ofWorkflow].map(
-    ([name, text]) =>
-      `${name} is ${text}: give each run's value with imgmatch build --build-arg ${name}=VALUE`,
-  );
-  return { builds, notes: [...notes, ...given] };
+  const environment = new Map([...ofWorkflow].flatMap(([name, text]) => variableOf(name, text)));
+  const given = [...ofWorkflow].map(([name, text]) => {
+    const variable = environment.get(name);
+    return variable === undefined
+      ? `${name} is ${text}: give each run's value with imgmatch build --build-arg ${name}=VALUE`
+      : `${name} is ${text}: the matrix takes it from ${variable}, which GitHub sets in each run`;
+  });
+  return { builds, environment, notes: [...notes, ...given] };
+}
+
+/** GitHub has each such value in a variable too (docs.github.com, "Default environment variables"). */
+function variableOf(name: string, text: string): readonly (readonly [string, string])[] {
+  const [, own] = /^\$\{\{\s*(?:github\.|env\.GITHUB_)(\w+)\s*\}\}$/i.exec(text) ?? [];
+  return own === undefined ? [] : [[name, `GITHUB_${own.toUpperCase()}`]];
 }
 
 /** Arguments that `imgmatch build --build-arg` can give all cells: arguments with one text in all builds, which choose no base. */

@@ -2,6 +2,7 @@
 
 import { allMarches, findMarch, marchCompiles } from "../../hardware/cpu-marches.ts";
 import type { HostFacts } from "../../facts/facts.ts";
+import { builtFor } from "../../resolve/built-for.ts";
 import { lowestStage } from "../dockerfile/stages.ts";
 import type { Compiler } from "../matrix/matrix.ts";
 import { argumentsOf, compilingStages, instructionsOf, type Reading } from "./reading.ts";
@@ -31,7 +32,9 @@ export function proposeMarches(hosts: readonly HostFacts[], compiler: Compiler |
       const name = compilable(level, compiler);
       return name !== null && own.every((host) => runs(host, name)) ? [name] : [];
     });
-    return [...common.slice(-1), ...own.flatMap((host) => nativeMarch(host, compiler) ?? [])];
+    const highest = common.at(-1) ?? null;
+    const natives = own.map((host) => nativeMarch(host, compiler, highest));
+    return [highest, ...natives].filter((name) => name !== null);
   });
   if (names.length > 0) return [...new Set(names)];
   return usualMarches.flatMap((level) => compilable(level, compiler) ?? []);
@@ -67,13 +70,21 @@ export function lowestMarches(hosts: readonly HostFacts[]): readonly string[] {
   return lowest.length === 0 ? ["x86-64"] : lowest;
 }
 
-/** The march with the most features that the host runs; among equals, its vendor's. */
-function nativeMarch(host: HostFacts, compiler: Compiler | null): string | null {
+/**
+ * The march that `resolve` takes before all others that the host runs: of the levels, the marches of the host's vendor, and `highest`. Among
+ * equals its vendor's.
+ */
+function nativeMarch(host: HostFacts, compiler: Compiler | null, highest: string | null): string | null {
+  const present = new Set(host.cpu.features ?? []);
   const fitting = allMarches()
-    .filter(({ vendor }) => vendor === "generic" || vendor === host.cpu.vendor)
+    .filter(({ name, vendor }) => ["generic", host.cpu.vendor].includes(vendor) || name === highest)
     .filter(({ name }) => knows(compiler, name) && runs(host, name));
-  const most = Math.max(0, ...fitting.map(({ features }) => features.length));
-  return fitting.findLast(({ features }) => features.length === most)?.name ?? null;
+  const ranked = fitting.map(({ name, features }) => {
+    const requires = { cpu: { march: name, features }, cuda: null };
+    return { name, ...builtFor({ platform: host.platform, requires }, present) };
+  });
+  ranked.sort((one, other) => one.emitted - other.emitted || one.features - other.features);
+  return ranked.at(-1)?.name ?? null;
 }
 
 function architectureOf({ platform }: Pick<HostFacts, "platform">): string {

@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, posix, resolve } from "node:path";
+import { join, posix, relative, resolve, sep } from "node:path";
 import { parseEnv } from "node:util";
 import { ImgmatchError, usageError } from "../../errors.ts";
 import { readTextFile } from "../../io/files.ts";
@@ -23,11 +23,15 @@ import {
 import { foreignPath, sortContexts, sortSettings } from "./build-settings.ts";
 import type { Definition, OriginalBuild } from "./original-build.ts";
 import { type BakeRun, type BakeTarget, type BakeTargets, findBake, type PrintBake } from "./print-bake.ts";
+import { refuseOutside } from "./compose-files.ts";
+import { leadsOut, repositoryOf } from "./repository.ts";
 import type { BakeRequest } from "./workflow-steps.ts";
 
 interface BakeOptions {
   /** Has the files and their contexts. */
   readonly folder: string;
+  /** No file outside of it is read. Default: that of the folder. */
+  readonly repository?: string;
   /** The user's own. */
   readonly env: Environment;
   readonly signal: AbortSignal | undefined;
@@ -72,7 +76,10 @@ export async function readBakeOf(request: BakeRequest, options: BakeOptions): Pr
   // For bake, a URL among the targets is a definition to fetch (docker/buildx, commands/bake.go, bakeArgs).
   const [wrong] = request.targets.filter((name) => !/^\w[\w.*-]*$/.test(name));
   if (wrong !== undefined) throw usageError(`bake's target ${wrong} is no name of a target`, "name targets");
-  const { builds, notes } = await readInputs({ ...request, files: read }, { ...options, folder: own });
+  const { builds, notes } = await readInputs(
+    { ...request, files: read },
+    { ...options, folder: own, repository: repositoryOf(options.folder) },
+  );
   return {
     notes,
     builds: builds.map((build) => ({
@@ -102,7 +109,7 @@ function nullIfRefused(error: unknown): null {
 /** The targets with the definition's values alone, and by their names what is not known of them. */
 async function knownTargets(
   { files, targets, set, variables, unknown }: BakeInputs,
-  { folder, env }: BakeOptions,
+  { folder, repository = repositoryOf(folder), env }: BakeOptions,
   temporary: string,
   print: PrintBake,
 ): Promise<ReturnType<typeof withoutMachine>> {
@@ -115,17 +122,25 @@ async function knownTargets(
     ),
   );
   const hasCompose = sources.some(isCompose);
-  const own = hasCompose ? (await readdir(folder)).filter(isDotEnv) : [];
+  for (const { name } of sources.filter(isCompose)) await refuseOutside(join(folder, name), repository, name);
+  const isOwn = (name: string) => isDotEnv(name) && !leadsOut(repository, join(folder, name));
+  const own = hasCompose ? (await readdir(folder)).filter(isOwn) : [];
   const dotEnvs = await Promise.all(own.map((name) => readFile(join(folder, name), "utf8").catch(() => "")));
   const names = Object.keys(parseEnv(dotEnvs.join("\n")));
   const given = new Set([...Object.keys(variables), ...unknown]);
   const { hidden, showings } = machineValues(sources, env, names, given);
   const dotEnv = dotEnvFile(variables);
-  /** The folder in which bake reads compose files: with our `.env`, after the user's own or without it. */
+  /** The folder in which bake reads compose files, within another repository: with our `.env`, after the user's own or without it. */
   const folderWith = async (hasDotEnv: boolean): Promise<string> => {
     if (!hasCompose) return folder;
-    const at = join(temporary, hasDotEnv ? "shown" : "hidden");
+    const within = join(temporary, hasDotEnv ? "shown" : "hidden");
+    const parts = relative(repository, resolve(folder)).split(sep).filter(Boolean);
+    const at = join(within, ...parts);
     if (existsSync(at)) return at;
+    for (const [depth, part] of parts.entries()) {
+      const above = parts.slice(0, depth);
+      await linkAll(join(repository, ...above), join(within, ...above), (name) => name === part);
+    }
     await linkAll(folder, at, (name) => isDotEnv(name) && !(hasDotEnv && name !== ".env"));
     for (const name of own) if (!hasDotEnv) await writeFile(join(at, name), "");
     const before = hasDotEnv && own.includes(".env") ? `${dotEnvs[own.indexOf(".env")]}\n` : "";

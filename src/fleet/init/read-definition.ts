@@ -1,7 +1,8 @@
 /** Tells bake files, compose files and workflows apart, and reads their builds. */
 
-import { realpathSync } from "node:fs";
-import { basename, extname, isAbsolute, join, posix, relative } from "node:path";
+import { existsSync } from "node:fs";
+import { basename, extname, join, posix } from "node:path";
+import { parse } from "yaml";
 import { type ImgmatchError, type Place, type Problem, throwProblems, usageError } from "../../errors.ts";
 import { attempt } from "../../io/attempt.ts";
 import { readTextFile } from "../../io/files.ts";
@@ -15,6 +16,7 @@ import type { Definition } from "./original-build.ts";
 import { readBake, readBakeOf } from "./read-bake.ts";
 import { type RowsOptions, readRows } from "./read-rows.ts";
 import { readWorkflow, workflowYaml } from "./read-workflow.ts";
+import { leadsOut } from "./repository.ts";
 import { brokenExpressions } from "./workflow-expressions.ts";
 import type { Repository } from "./workflow-steps.ts";
 
@@ -48,14 +50,14 @@ export async function readDefinition(files: readonly string[], options: ReadOpti
     if (!/\.(hcl|json)$/i.test(file)) composed.push({ file, data });
     if (data === null) continue;
     if (isGitLab(data)) throw notRead(file, "a pipeline of GitLab");
-    const { jobs, services, target, group } = fieldsOf(data);
+    const { jobs, services, include, target, group } = fieldsOf(data);
     if (jobs !== undefined && files.length > 1)
       throw usageError(
         `${file} is a workflow`,
         "give --from once: only bake and compose files are read together",
       );
-    if (jobs !== undefined) return await readWorkflow(data, repositoryOf(options));
-    if (services === undefined && target === undefined && group === undefined)
+    if (jobs !== undefined) return await readWorkflow(data, filesBeside(options));
+    if ([services, target, group].every((each) => each === undefined) && !isInclude(include))
       throw usageError(
         `${file} is neither a bake file nor a compose file nor a workflow: it has neither jobs nor services`,
         "name the file that builds the images, or their Dockerfile; of a file with a list of builds, name the list with --rows",
@@ -101,6 +103,12 @@ function notRead(file: string, what: string): ImgmatchError {
   );
 }
 
+/** A compose file may have nothing but the files that it includes (Compose specification, "Include"). */
+function isInclude(include: unknown): boolean {
+  if (!Array.isArray(include)) return false;
+  return include.every((each) => typeof each === "string" || fieldsOf(each).path !== undefined);
+}
+
 /** Jobs are keys of the file itself there, each with a script (docs.gitlab.com, "CI/CD YAML syntax reference"). */
 function isGitLab(data: unknown): boolean {
   const { jobs, services, ...keys } = fieldsOf(data);
@@ -108,19 +116,23 @@ function isGitLab(data: unknown): boolean {
   return Object.values(keys).some((each) => fieldsOf(each).script !== undefined);
 }
 
-/** The files beside a workflow. */
-function repositoryOf(options: ReadOptions): Repository {
+/** The files beside a workflow, which no path of the workflow leads out of. */
+function filesBeside(options: ReadOptions): Repository {
   const { folder } = options;
   return {
-    readYaml: async (path) => (isOfRepository(path, folder) ? await readYaml(path, folder) : null),
-    readBake: async (request) => await readBakeOf(request, options),
+    readYaml: async (path) => {
+      const file = join(folder, path);
+      return existsSync(file) && !leadsOut(folder, file) ? await readYaml(path, folder) : null;
+    },
+    readBake: async (request) => {
+      for (const file of ["", ...request.files]) {
+        const path = join(request.folder, file);
+        if (leadsOut(folder, join(folder, path)))
+          throw usageError(`${path} is outside of this repository`, "name files of the repository");
+      }
+      return await readBakeOf(request, options);
+    },
   };
-}
-
-/** False for a file that is not there, and for one outside of the folder, through a link too. */
-function isOfRepository(path: string, folder: string): boolean {
-  const found = attempt(() => relative(realpathSync(folder), realpathSync(join(folder, path))), "..");
-  return found !== "" && !/^\.\.($|[\\/])/.test(found) && !isAbsolute(found);
 }
 
 /** null for a file that only buildx reads. */
@@ -128,8 +140,11 @@ async function readYaml(file: string, folder: string): Promise<unknown> {
   const text = await readTextFile(join(folder, file), inputLimits.matrix, { shown: file });
   if (!/\.ya?ml$/i.test(file)) return null;
   const { source, problems } = parseYamlSource(text, file, workflowYaml);
-  // A compose file may have merge keys and tags, which a matrix may not have: buildx reads them.
-  if (source.data === null && /^services\s*:/m.test(text)) return null;
+  // A compose file may have merge keys, and tags that decide about other files, which a matrix may not have: buildx reads them.
+  if (source.data === null && /^services\s*:/m.test(text))
+    return /!(reset|override)\b/.test(text)
+      ? null
+      : attempt(() => parse(text, { merge: true }) as unknown, null);
   if (source.data === null) throwProblems(problems);
   const { jobs, runs } = fieldsOf(source.data);
   const found = [...textsIn(jobs ?? runs, [jobs === undefined ? "runs" : "jobs"])];

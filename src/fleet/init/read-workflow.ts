@@ -4,6 +4,7 @@ import { usageError } from "../../errors.ts";
 import { fieldsOf, isRecord } from "../../io/json.ts";
 import { inputLimits } from "../../io/limits.ts";
 import type { Definition, OriginalBuild } from "./original-build.ts";
+import { commandsOf } from "./shell-words.ts";
 import type { Job } from "./workflow-builds.ts";
 import { type Contexts, isRuledOut, settled } from "./workflow-expressions.ts";
 import { labelsOf, listOf, rowsOf } from "./workflow-rows.ts";
@@ -122,13 +123,22 @@ async function jobBuilds(
 /** Variables that a step writes for later steps: a job's own value may not be theirs. null if nobody knows which. */
 function writtenIn(steps: readonly Mapping[]): ReadonlySet<string> | null {
   const scripts = steps.map(({ run }) => String(run ?? "")).filter((script) => script.includes("GITHUB_ENV"));
-  const names = scripts.map((script) =>
-    Array.from(script.matchAll(/(?<!\w)(\w+)(?:=|<<)/g), ([, name = ""]) => name),
-  );
-  const isKnown = scripts.every(
-    (script, index) => (names[index] ?? []).length > 0 && !/\$\{?\w+\}?=/.test(script),
-  );
-  return isKnown ? new Set(names.flat()) : null;
+  const found = new Set<string>();
+  for (const script of scripts) {
+    const before = found.size;
+    const commands = commandsOf(script, { matrix: {}, env: {}, inputs: null });
+    const texts = commands.flatMap(({ words, document }) => [
+      ...words.map(({ written }) => written),
+      document,
+    ]);
+    for (const text of texts) {
+      // A name that is a variable's value.
+      if (/\$\{?\w+\}?=/.test(text)) return null;
+      for (const [, name = ""] of text.matchAll(/(?<!\w)(\w+)(?:=|<<)/g)) found.add(name);
+    }
+    if (found.size === before) return null;
+  }
+  return found;
 }
 
 /** Follows a workflow of the same repository. */

@@ -19,11 +19,13 @@ export interface ShellWord {
 export interface ShellCommand {
   readonly written: string;
   readonly words: readonly ShellWord[];
+  /** The files that its redirections write. */
+  readonly targets: readonly ShellWord[];
   /** The number of subshells around it. */
   readonly depth: number;
   /** What stands around it, the outermost first. */
   readonly blocks: readonly Block[];
-  /** The lines of its here-documents. */
+  /** The lines of its here-documents, and its here-strings. */
   document: string;
 }
 
@@ -45,7 +47,17 @@ export function commandsOf(script: string, contexts: Contexts): readonly ShellCo
     .join("");
   const reader: Reader = {
     ...{ source, unknown, env: contexts.env, at: 0, depth: 0, holes: 0, start: 0 },
-    ...{ word: null, words: [], redirection: null, ends: [], blocks: [], isFunction: false, commands: [] },
+    ...{
+      word: null,
+      words: [],
+      targets: [],
+      document: "",
+      redirection: null,
+      ends: [],
+      blocks: [],
+      isFunction: false,
+      commands: [],
+    },
   };
   while (reader.at < source.length) step(reader, source[reader.at] ?? "");
   endCommand(reader);
@@ -73,6 +85,8 @@ interface Reader extends BlockState {
   start: number;
   word: OpenWord | null;
   words: ShellWord[];
+  targets: ShellWord[];
+  document: string;
   /** The operator whose target is the next word. */
   redirection: string | null;
   /** The last lines of the here-documents that begin on the next line. */
@@ -269,10 +283,14 @@ function endWord(reader: Reader): void {
   reader.word = null;
   // An empty variable without quotes is no word.
   if (word === null || (word.text === "" && !word.isQuoted)) return;
-  if (reader.redirection === null) {
-    const { text, isKnown, isUnderstood } = word;
-    reader.words.push({ written: restored(reader, word.from, reader.at), text, isKnown, isUnderstood });
-  } else if (/^<<-?$/.test(reader.redirection)) reader.ends.push(word.text);
+  const { text, isKnown, isUnderstood } = word;
+  const read = { written: restored(reader, word.from, reader.at), text, isKnown, isUnderstood };
+  const { redirection } = reader;
+  if (redirection === null) reader.words.push(read);
+  else if (redirection === "<<<") reader.document += `${text}\n`;
+  else if (/^<<-?$/.test(redirection)) reader.ends.push(text);
+  else if (redirection.includes(">") && !(redirection.endsWith("&") && /^[\d-]+$/.test(text)))
+    reader.targets.push(read);
   reader.redirection = null;
 }
 
@@ -281,10 +299,12 @@ function endCommand(reader: Reader): void {
   reader.redirection = null;
   const written = restored(reader, reader.start, reader.at).replace(/^[\s;&|()]+|\s+$/g, "");
   followBlocks(reader);
-  const { words, depth } = reader;
+  const { words, targets, document, depth } = reader;
   const blocks = reader.blocks.map(({ kind }) => kind);
-  if (words.length > 0) reader.commands.push({ written, words, depth, blocks, document: "" });
+  if (words.length > 0) reader.commands.push({ written, words, targets, depth, blocks, document });
   reader.words = [];
+  reader.targets = [];
+  reader.document = "";
   reader.start = reader.at;
 }
 

@@ -5,6 +5,8 @@
 
 import { data, Evaluator, type Expr, Lexer, Parser } from "@actions/expressions";
 import type { Logical, Unary } from "@actions/expressions/ast";
+import { format } from "@actions/expressions/funcs/format";
+import { join } from "@actions/expressions/funcs/join";
 import { ErrorType } from "@actions/expressions/errors";
 import { TokenType } from "@actions/expressions/lexer";
 import { truthy } from "@actions/expressions/result";
@@ -132,7 +134,20 @@ const ofRun = ["always", "success", "failure", "cancelled", "hashFiles"].map((na
   maxArgs: 255,
   call: unknown,
 }));
-const ofRunByName = new Map(ofRun.map((each) => [each.name.toLowerCase(), each]));
+
+/** GitHub's variables hold 48 KB. Calls in calls would double a text until no memory is left. */
+const longestText = 2 ** 20;
+const bounded = [format, join].map((known) => ({
+  ...known,
+  call: (...args: data.ExpressionData[]) => {
+    const [first, ...others] = args;
+    const pieces =
+      first instanceof data.Array ? first.values().length : (first?.coerceString() ?? "").split("{").length;
+    const longest = Math.max(0, ...others.map((each) => each.coerceString().length));
+    return pieces * longest > longestText ? unknown() : known.call(...args);
+  },
+}));
+const functions = new Map([...ofRun, ...bounded].map((each) => [each.name.toLowerCase(), each]));
 
 function unknown(): never {
   throw new Unknown(null);
@@ -144,7 +159,7 @@ function parsed(text: string): Expr {
 
 function evaluate(text: string, { matrix, env, inputs }: Contexts): data.ExpressionData {
   const known = { matrix: dataOf(matrix), env: dictionary(env), ...(inputs && { inputs: dataOf(inputs) }) };
-  const evaluator: Evaluator = Object.assign(new Evaluator(parsed(text), dictionary(known), ofRunByName), {
+  const evaluator: Evaluator = Object.assign(new Evaluator(parsed(text), dictionary(known), functions), {
     visitLogical: (logical: Logical) => chained(logical, (each) => each.accept(evaluator)),
     visitUnary: ({ expr }: Unary) => {
       const { holds } = evaluated(() => expr.accept(evaluator), truthy);

@@ -10,6 +10,7 @@ export interface ProposedMatrix {
   readonly template: string;
   readonly context: string;
   readonly args: ArgumentTemplates;
+  readonly notSecret: readonly string[];
   readonly compiler: Compiler | null;
   readonly marches: readonly string[];
   readonly gpus: ProposedGpus | null;
@@ -28,7 +29,7 @@ export interface ProposedGpus {
 
 /** @param isPlanned true for the text that shows that the matrix can be planned; else what the user has to fill in is `unknown` */
 export function matrixText(proposed: ProposedMatrix, isPlanned: boolean): string {
-  const { name, registry, template, context, args, compiler, marches, gpus, pythons } = proposed;
+  const { name, registry, template, context, args, notSecret, compiler, marches, gpus, pythons } = proposed;
   const folder = template.includes("/") ? template.slice(0, template.lastIndexOf("/")) : ".";
   const lines = [
     "# yaml-language-server: $schema=./node_modules/imgmatch/dist/matrix.schema.json",
@@ -41,6 +42,7 @@ export function matrixText(proposed: ProposedMatrix, isPlanned: boolean): string
       ? []
       : ["# What a build is given for the ARGs of that name; each is a template.", "args:"]),
     ...Object.entries(args).map(([key, value]) => `  ${key}: ${JSON.stringify(value)}`),
+    ...(notSecret.length === 0 ? [] : [`notSecret: ${list(notSecret)}`]),
     ...(compiler === null
       ? []
       : [

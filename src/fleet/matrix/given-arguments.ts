@@ -2,8 +2,8 @@
 
 import { ImgmatchError, type Problem, throwProblems } from "../../errors.ts";
 import type { Argument, Matrix } from "./matrix.ts";
-import { secretIn, secretInHistory } from "./secret-names.ts";
-import { unsafeIn } from "./unsafe-text.ts";
+import { secretProblem } from "./secret-names.ts";
+import { unsafeArgument } from "./unsafe-text.ts";
 
 export type GivenArguments = Readonly<Record<string, string>>;
 
@@ -23,7 +23,7 @@ const proxy = /^((HTTPS?|FTP|NO|ALL)_PROXY|(https?|ftp|no|all)_proxy)$/;
  */
 export function withArguments(matrix: Matrix, given: GivenArguments): WithArguments {
   const entries = Object.entries(given);
-  throwProblems(entries.flatMap(([name, value]) => problemsOf(name, value)));
+  throwProblems(entries.flatMap(([name, value]) => problemsOf(name, value, matrix)));
   const isPassed = ([name]: readonly [string, string]) =>
     proxy.test(name) && !Object.hasOwn(matrix.args, name);
   const args: Record<string, Argument> = { ...matrix.args };
@@ -38,18 +38,13 @@ function placeOf(name: string) {
   return { file: `--build-arg ${name}` };
 }
 
-function problemsOf(name: string, value: string): Problem[] {
+function problemsOf(name: string, value: string, matrix: Matrix): Problem[] {
   if (!/^[A-Za-z_]\w*$/.test(name)) return [badName(name, "is no name of an ARG", "write NAME=VALUE")];
   if (/^IMGMATCH_/i.test(name))
     return [badName(name, "is given its value by imgmatch itself", "choose another name")];
-  const secret = secretIn(name, value);
-  if (secret !== null)
-    return [{ ...secretInHistory(`the build argument ${name} is ${secret}`), at: placeOf(name) }];
-  const unsafe = unsafeIn(value);
-  if (unsafe === null) return [];
-  const message = `its value contains ${JSON.stringify(unsafe)}, which can break out of a Dockerfile instruction`;
-  const fix = "remove it, and write this text into the Dockerfile or a file of the build context";
-  return [{ code: "MATRIX_VALUE_UNSAFE", message, fix, at: placeOf(name) }];
+  const what = `the build argument ${name}`;
+  const secrets = secretProblem([name], value, { what, at: placeOf(name), data: matrix });
+  return secrets.length > 0 ? secrets : unsafeArgument(value, "its value", placeOf(name));
 }
 
 function badName(name: string, what: string, fix: string): Problem {

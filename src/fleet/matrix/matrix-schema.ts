@@ -4,6 +4,8 @@ import { z } from "zod";
 import { orderSteps } from "../../resolve/order-steps.ts";
 import {
   accelValue,
+  type ArgumentTexts,
+  args,
   base,
   compiler,
   computeValue,
@@ -18,6 +20,7 @@ import {
   life,
   settings,
   text,
+  variable,
   when,
 } from "./value-schemas.ts";
 
@@ -47,10 +50,7 @@ const version = z
   .union([
     text,
     z.strictObject({
-      env: text
-        .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be the name of a variable")
-        .optional()
-        .describe("The environment variable that holds the version."),
+      env: variable.optional().describe("The environment variable that holds the version."),
       default: text.optional().describe("With env: where the variable is not set, or empty."),
       git: z
         .enum(["describe", "commit"])
@@ -98,12 +98,17 @@ export const matrixSchema = z.strictObject({
   runner: settings.runner,
   timeout: settings.timeout,
   freeDisk: settings.freeDisk,
-  args: z
-    .record(text, z.string())
+  guard: settings.guard,
+  args: args
     .optional()
     .describe(
       "Build arguments, each a template: {{march.flags}}. Never secrets: they stay in the image's history.",
     ),
+  notSecret: z
+    .array(variable)
+    .min(1)
+    .optional()
+    .describe("Names of arguments and variables that look like secrets by their names alone, and are none."),
   labels: z.record(text, z.string()).optional().describe("Extra labels of every image."),
   base: base.optional(),
   replaceBases: z
@@ -163,7 +168,9 @@ export const matrixSchema = z.strictObject({
     .describe("Cells beside the product: for every axis a value, or a rule as in exclude."),
 });
 
-export type MatrixInput = z.infer<typeof matrixSchema>;
+/** As the file has it. */
+export type WrittenMatrix = z.infer<typeof matrixSchema>;
+export type MatrixInput = Omit<WrittenMatrix, "args"> & ArgumentTexts;
 export type VersionInput = MatrixInput["version"];
 
 /** The keys that a mapping of the matrix may have, by its path. */
@@ -172,6 +179,7 @@ export function keysAt(path: readonly PropertyKey[]): readonly string[] {
   if (path[0] === "attest") return path.length === 1 ? ["provenance", "sbom"] : ["generator"];
   if (path[0] === "version") return ["env", "default", "git"];
   if (path[0] === "axes" && path.length === 2) return ["free", "values"];
+  if (path.at(-2) === "args") return ["env", "default"];
   if (path.includes("base")) return Object.keys(parent.shape);
   if (path.includes("driver")) return ["mode", "minimum", "version", "package", "cuda", "branches"];
   if (path.at(-2) === "when" || (path[0] === "exclude" && path.length === 3)) return ["not"];

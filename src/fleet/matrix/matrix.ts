@@ -36,11 +36,15 @@ export interface Matrix {
   readonly target: Located<string> | null;
   /** Build arguments, each a template. */
   readonly args: Readonly<Record<string, Argument>>;
+  /** Names that only look like those of secrets. */
+  readonly notSecret: readonly string[];
   /** Labels of the CI machine that builds. */
   readonly runner: Located<readonly string[]> | null;
   readonly timeoutMinutes: Located<number> | null;
   /** True: a CI job makes room on its disk first. */
   readonly freeDisk: Located<boolean> | null;
+  /** True: an image asks the host before its program starts. */
+  readonly guard: Located<boolean> | null;
   /** Extra labels of every image. */
   readonly labels: Readonly<Record<string, string>>;
   /** Base images of cells whose values bring none. */
@@ -148,7 +152,7 @@ export type Data = Readonly<Record<string, string | readonly string[]>>;
 /** Settings of the matrix that a value may bring too. */
 export type SettingName =
   | ("template" | "target" | "context" | "contexts" | "base")
-  | ("runner" | "timeoutMinutes" | "freeDisk");
+  | ("runner" | "timeoutMinutes" | "freeDisk" | "guard");
 
 /** Settings that a value brings for its cells in place of the matrix's own. Texts and arguments are templates. */
 export interface Settings extends Readonly<{ [Name in SettingName]?: NonNullable<Matrix[Name]> }> {

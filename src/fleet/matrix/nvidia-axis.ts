@@ -58,6 +58,7 @@ function parseToolkit(text: string, { driver, require }: ToolkitInput, at: Place
 }
 
 function parseDriver(input: DriverInput, toolkit: CudaToolkit, at: Place): Parsed<DriverRequirement> {
+  const links = input.mode === "bundled" || input.links === undefined ? {} : { links: input.links };
   switch (input.mode) {
     case "bundled":
       return parseDriverVersion(input.version) === null
@@ -81,12 +82,14 @@ function parseDriver(input: DriverInput, toolkit: CudaToolkit, at: Place): Parse
       // NVIDIA's images have the package outside the loader's path.
       const onPath = input.onPath ?? "never";
       const own = isJetson ? ({ for: "jetson" } as const) : {};
-      return { value: { mode: "compat", ...own, package: version, cuda, branches, onPath } };
+      return { value: { mode: "compat", ...own, package: version, cuda, branches, onPath, ...links } };
     }
     case "host": {
       const minimum = input.minimum ?? driverFloor(toolkit)?.minimum ?? null;
       if (minimum !== null && parseDriverVersion(minimum) !== null)
-        return { value: { mode: "host", minimum, ...(input.l4t !== undefined && { l4t: input.l4t }) } };
+        return {
+          value: { mode: "host", minimum, ...(input.l4t !== undefined && { l4t: input.l4t }), ...links },
+        };
       return minimum === null
         ? refused(
             `the minimum driver of CUDA ${toolkit.release} is not known`,

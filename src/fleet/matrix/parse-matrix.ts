@@ -15,6 +15,8 @@ import type {
   VersionSource,
 } from "./matrix.ts";
 import { mistake, referenceProblems, valueProblem } from "./matrix-problems.ts";
+import type { Environment } from "../../io/world.ts";
+import { withEnvironment } from "./environment-arguments.ts";
 import { unsafeTextProblems } from "./unsafe-text.ts";
 import { kindOfAxis, type PatternInput } from "./value-schemas.ts";
 import { type MatrixInput, matrixSchema, type VersionInput } from "./matrix-schema.ts";
@@ -39,14 +41,14 @@ import { digestOf } from "../../oci/digest-of.ts";
 const defaultTag = "{{version}}-{{cell}}-{{inputs}}";
 
 /**
- * Reads a matrix. `file` is the name for messages; paths in the result stay relative to it.
+ * Reads a matrix. `file` is the name for messages; paths in the result stay relative to it. `env` has the variables of arguments.
  *
  * Throws `ImgmatchError` with every mistake, each with `file:line:column`.
  *
  * @example
  * const matrix = parseMatrix(await readFile("matrix.yaml", "utf8"), "matrix.yaml");
  */
-export function parseMatrix(text: string, file: string): Matrix {
+export function parseMatrix(text: string, file: string, env: Environment = {}): Matrix {
   const { source, problems: syntax } = parseYamlSource(text, file);
   if (source.data === null) throwProblems(inOrder(syntax));
   const problems: Problem[] = [...syntax, ...unsafeTextProblems(source)];
@@ -58,7 +60,7 @@ export function parseMatrix(text: string, file: string): Matrix {
     throwProblems(inOrder(problems));
     throw checked.error;
   }
-  const input = checked.data;
+  const input = withEnvironment(checked.data, env, source, problems);
   const axes = parseAxes(input, source, problems);
   const values = parseNamedTexts(input, axes, source, problems);
   const exclude = parseExclusions(input, axes, source, problems);
@@ -82,6 +84,7 @@ export function parseMatrix(text: string, file: string): Matrix {
     repository: repositoryBelow(input.registry, input.name),
     tag: located(input.tag ?? defaultTag, "tag"),
     ...namesOf(input, source),
+    notSecret: input.notSecret ?? [],
     labels: input.labels ?? {},
     parents: findParents(source),
     replaceBases: locatedTexts("replaceBases", input.replaceBases ?? {}, source.placeOf),
@@ -107,6 +110,7 @@ const unset = {
   runner: null,
   timeoutMinutes: null,
   freeDisk: null,
+  guard: null,
 };
 
 /** `"1.4.0"`, `{ env: VERSION, default: "0.0.0-dev" }`, `{ git: describe }`. */

@@ -1,6 +1,7 @@
 /** Finds secrets in a matrix: its texts end in an image's history or labels, where everybody who can pull the image reads them. */
 
-import type { Problem } from "../../errors.ts";
+import type { Place, Problem } from "../../errors.ts";
+import { fieldsOf } from "../../io/json.ts";
 import { textsIn } from "./unsafe-text.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
 import type { YamlSource } from "../../io/yaml/yaml-source.ts";
@@ -35,11 +36,28 @@ const secretValues: readonly (readonly [RegExp, string])[] = [
   [/\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s/:@]*:[^\s/@]+@/i, "a URL with a password"],
 ];
 
-/** The kind of secret that a build argument looks like; null for none, and for an empty value. */
-export function secretIn(name: string, value: string): string | null {
+/**
+ * The kind of secret that a build argument looks like; null for none, and for an empty value.
+ *
+ * @param notSecret names that the matrix declares to be no secrets; a value of a secret's form is one under every name
+ */
+export function secretIn(name: string, value: string, notSecret: readonly string[] = []): string | null {
   if (value === "") return null;
-  const isNamed = secretName.test(name) && !publicName.test(name);
+  const isNamed = secretName.test(name) && !publicName.test(name) && !notSecret.includes(name);
   return secretForm(value) ?? (isNamed ? "a secret by its name" : null);
+}
+
+/** The name, where nothing but the name tells of a secret; else empty. */
+export function nameOfSecret(name: string, value: string): string {
+  return secretForm(value) === null ? name : "";
+}
+
+const placeholder =
+  /(^|[^a-z])(dummy|placeholder|change[-_]?me|insecure|fake|not[-_]?a?[-_]?secret|unused|none|build[-_]?time)($|[^a-z])/i;
+
+/** True for a placeholder under the name of a secret: `SECRET_KEY=build-time-dummy`. */
+export function isPlaceholder(name: string, value: string): boolean {
+  return placeholder.test(value) && secretIn(name, value) !== null && secretForm(value) === null;
 }
 
 /** The kind of secret that a text looks like, whatever its name; null for none. */
@@ -47,12 +65,12 @@ export function secretForm(text: string): string | null {
   return secretValues.find(([pattern]) => pattern.test(text))?.[1] ?? null;
 }
 
-/** A secret in `docker history`. @param remove the beginning of the fix */
-export function secretInHistory(what: string, remove = ""): Problem {
+/** A secret in `docker history`. @param remove the beginning of the fix. @param name where the name alone tells of a secret */
+export function secretInHistory(what: string, { remove = "", name = "" } = {}): Problem {
   return {
     code: "MATRIX_SECRET",
     message: `${what}; everybody with the image can read it with docker history`,
-    fix: `${remove}give it to the step that needs it as a build secret: RUN --mount=type=secret,id=… with build --secret id=…,env=…`,
+    fix: `${remove}give it to the step that needs it as a build secret: RUN --mount=type=secret,id=… with build --secret id=…,env=…${name === "" ? "" : `; if it is no secret, add notSecret: [${name}] to the matrix`}`,
   };
 }
 
@@ -62,7 +80,7 @@ export function secretInHistory(what: string, remove = ""): Problem {
  */
 export function formProblems({ data, placeOf }: Pick<YamlSource, "placeOf" | "data">): Problem[] {
   return [...textsIn(data)].flatMap(({ text, path, isKey }): Problem[] => {
-    const what = isKey || path.at(-2) === "args" ? null : secretForm(text);
+    const what = isKey || path.at(-2) === "args" || path.at(-3) === "args" ? null : secretForm(text);
     if (what === null) return [];
     const { text: _, ...at } = placeOf(path);
     return [
@@ -79,13 +97,40 @@ export function formProblems({ data, placeOf }: Pick<YamlSource, "placeOf" | "da
 /** Reports arguments that look like secrets. @param path of the mapping that has the arguments as `args` */
 export function argumentProblems(
   args: Readonly<Record<string, string>> | undefined,
-  source: Pick<YamlSource, "placeOfKey">,
+  { data, placeOfKey }: Pick<YamlSource, "placeOfKey" | "data">,
   path: YamlPath,
 ): Problem[] {
-  return Object.entries(args ?? {}).flatMap(([name, value]): Problem[] => {
-    const what = secretIn(name, value);
-    if (what === null) return [];
-    const { text: _, ...at } = source.placeOfKey([...path, "args", name]);
-    return [{ ...secretInHistory(`the build argument ${name} is ${what}`, "remove it, and "), at }];
+  return Object.entries(args ?? {}).flatMap(([name, value]) =>
+    secretProblem([name], value, {
+      what: `the build argument ${name}`,
+      at: placeOfKey([...path, "args", name]),
+      data,
+    }),
+  );
+}
+
+/**
+ * `MATRIX_SECRET` for a text under one of these names.
+ *
+ * @param data of the matrix, with its `notSecret`
+ */
+export function secretProblem(
+  names: readonly string[],
+  text: string,
+  {
+    what,
+    at: { text: _, ...at },
+    data,
+  }: { readonly what: string; readonly at: Place; readonly data: unknown },
+): Problem[] {
+  const { notSecret } = fieldsOf(data);
+  const declared = Array.isArray(notSecret) ? notSecret.map(String) : [];
+  const found = names.flatMap((name) => {
+    const kind = secretIn(name, text, declared);
+    return kind === null ? [] : [{ name, kind }];
   });
+  const [first] = found;
+  if (first === undefined) return [];
+  const told = { remove: "remove it, and ", name: nameOfSecret(first.name, text) };
+  return [{ ...secretInHistory(`${what} is ${first.kind}`, told), at }];
 }

@@ -31,13 +31,14 @@ export function parseSettings(entry: SettingsInput, placeOf: (path: YamlPath) =>
     const text = entry[name];
     if (text !== undefined) settings[name] = located(text, name);
   }
-  const { base, args, contexts, runner, timeout, freeDisk } = entry;
+  const { base, args, contexts, runner, timeout, freeDisk, guard } = entry;
   if (base !== undefined) settings.base = located(parseBases(base), "base");
   if (contexts !== undefined) settings.contexts = located(contexts, "contexts");
   if (args !== undefined) settings.args = locatedTexts("args", args, placeOf);
   if (runner !== undefined) settings.runner = located(listOf(runner), "runner");
   if (timeout !== undefined) settings.timeoutMinutes = located(Number(timeout), "timeout");
   if (freeDisk !== undefined) settings.freeDisk = located(freeDisk === "true", "freeDisk");
+  if (guard !== undefined) settings.guard = located(guard === "true", "guard");
   return settings;
 }
 

@@ -27,6 +27,20 @@ export const contextName = /^(?!scratch$)[a-z][a-z0-9]*([._-][a-z0-9]+)*$/;
 /** A relative path: no URL, no `target:` and no other word of BuildKit. */
 export const contextFolder = /^(?![a-z][a-z0-9+.-]*:|git@|[/~\\])/i;
 
+/** The name of a variable of the environment. */
+export const variable = text.regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be the name of a variable");
+
+export const args = z.record(
+  text,
+  z.union([
+    z.string(),
+    z.strictObject({
+      env: variable.describe("The environment variable that holds the argument: an input of the image."),
+      default: z.string().describe("The argument where the variable is not set, or empty."),
+    }),
+  ]),
+);
+
 /** Settings that any value may bring for its cells, in place of the matrix's own. */
 export const settings = {
   template: text.optional().describe("The template of its cells."),
@@ -41,7 +55,7 @@ export const settings = {
     .describe("Folders that COPY --from and RUN --mount name, in place of the matrix's."),
   repository: text.optional().describe("The repository of its cells' images, instead of registry and name."),
   base: base.optional(),
-  args: z.record(text, z.string()).optional().describe("Build arguments of its cells, beside the matrix's."),
+  args: args.optional().describe("Build arguments of its cells, beside the matrix's."),
   runner: z
     .union([text, z.array(text).min(1)])
     .optional()
@@ -54,6 +68,10 @@ export const settings = {
     .enum(["true", "false"])
     .optional()
     .describe("true: a CI job of its cells makes room on its disk first."),
+  guard: z
+    .enum(["true", "false"])
+    .optional()
+    .describe("true: before its program starts, an image asks the host whether it runs there."),
 };
 
 /** What any value may have beside its settings. */
@@ -73,6 +91,13 @@ export const compiler = text
   .regex(/^(gcc|clang)[ -]\d+(\.\d+)*$/, "must be gcc or clang and a version: gcc 12.2")
   .describe("Compiler of the base image: gcc 12.2. A march that it does not know is then impossible.");
 
+const links = z
+  .record(text.regex(/^lib[\w.+-]+$/, "must be the name of a library: libnvdla_compiler.so"), text)
+  .optional()
+  .describe(
+    "For Jetson: libraries of the host's driver that JetPack 7 has dropped, each with the file of the images that is linked with the library. {}: none is loaded.",
+  );
+
 const driver = z
   .discriminatedUnion("mode", [
     z.strictObject({
@@ -86,6 +111,7 @@ const driver = z
         .regex(/^\d+$/, 'must be the major of an L4T release: "36"')
         .optional()
         .describe('Major of the L4T release on which the images are built, for Jetson: "36" is JetPack 6.'),
+      links,
     }),
     z.strictObject({
       mode: z.literal("bundled"),
@@ -112,6 +138,7 @@ const driver = z
         .describe(
           "How the image's loader finds the package: always (LD_LIBRARY_PATH), cache (ld.so.conf), never (default): a container toolkit has to load it.",
         ),
+      links,
     }),
   ])
   .describe(
@@ -262,5 +289,10 @@ export type DriverInput = z.infer<typeof driver>;
 /** Keys that not every toolkit has. */
 export type ToolkitInput = z.infer<z.ZodObject<typeof toolkitKeys>>;
 export type BaseInput = z.infer<typeof base>;
-export type SettingsInput = z.infer<z.ZodObject<typeof settings>>;
+export type SettingsInput = Omit<z.infer<z.ZodObject<typeof settings>>, "args"> & ArgumentTexts;
+
+/** After `withEnvironment`. */
+export interface ArgumentTexts {
+  readonly args?: Readonly<Record<string, string>> | undefined;
+}
 export type ParentInput = z.infer<typeof parent>;

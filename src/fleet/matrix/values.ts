@@ -3,6 +3,7 @@
 import type { Place, Problem } from "../../errors.ts";
 import { findMarch, suggestMarch, unknownWithout } from "../../hardware/cpu-marches.ts";
 import { marchPlatforms, readPlatform } from "../../hardware/march-platforms.ts";
+import { tablesDate } from "../../hardware/tables-date.ts";
 import { type GpuVendor, gpuVendors } from "../../hardware/gpu-vendors.ts";
 import { isSlipOf } from "../../io/suggest.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
@@ -254,6 +255,6 @@ export function parseValue(
 
 function unknownMarch(name: string, at: Place): Problem {
   const near = suggestMarch(name);
-  const fix = near === null ? "imgmatch hardware cpu lists the known ones" : `did you mean ${near}?`;
+  const fix = near === null ? `imgmatch hardware cpu lists those of ${tablesDate}` : `did you mean ${near}?`;
   return valueProblem(`unknown march ${JSON.stringify(name)}`, fix, at);
 }

@@ -11,6 +11,7 @@ import type { Base } from "../dockerfile/bases.ts";
 import { missingSources } from "../context/context-inputs.ts";
 import { type ContextUse, targetUses } from "../context/context-use.ts";
 import { effectiveText } from "../dockerfile/effective-text.ts";
+import { type OwnStart, ownStart } from "../dockerfile/guard.ts";
 import type { Instruction } from "../dockerfile/instructions.ts";
 import { type RenderedFile, renderCell } from "../dockerfile/render-cell.ts";
 import { runBases } from "../dockerfile/stages.ts";
@@ -29,6 +30,8 @@ export interface CellDockerfile extends RenderedFile {
   readonly effective: string;
   /** Its use of the context. A base's `ONBUILD` and `ENV` may use more. */
   readonly use: ContextUse;
+  /** Of a cell with a guard: the image that it starts from, and what the Dockerfile says of its start. */
+  readonly start: { readonly base: string; readonly own: OwnStart } | null;
 }
 
 export interface CellWithDockerfile {
@@ -43,7 +46,7 @@ export function compileDockerfiles(
   folderOf: (cell: Cell) => ContextFolder,
 ): (cell: Cell) => CellDockerfile {
   const argumentsOf = compileArguments(matrix);
-  const checksOf = checksByContext();
+  const checksOf = checksByContext(matrix);
   const runBaseFinderOf = oncePer(({ target }: CellSettings) => runBases(target?.value ?? null));
   const useOf = oncePer(({ target }: CellSettings) => targetUses(target?.value ?? null));
   const isReference = oncePerText((ref) => referenceProblems(ref, { file: matrix.file }).length === 0);
@@ -64,7 +67,9 @@ export function compileDockerfiles(
       for (const each of own.instructions) problems.push(...check(each, path));
     throwProblems(problems);
     const effective = effectiveText(own, stages, file.args);
-    return Object.assign(file, { bases: uniqueByRef(bases), basesIn: path, effective, use });
+    const target = settings.target?.value ?? null;
+    const start = settings.guard?.value ? { base: runBase, own: ownStart(own, target, options) } : null;
+    return Object.assign(file, { bases: uniqueByRef(bases), basesIn: path, effective, use, start });
   });
 }
 
@@ -76,8 +81,8 @@ const uniqueByRef = oncePer((bases: readonly Base[]): readonly Base[] => [
   ...new Map(bases.map((base) => [base.ref, base])).values(),
 ]);
 
-function checksByContext(): (folder: ContextFolder) => readonly InstructionCheck[] {
-  const checkSecrets = onceFaultless(telling, writtenSecrets);
+function checksByContext({ notSecret }: Matrix): (folder: ContextFolder) => readonly InstructionCheck[] {
+  const checkSecrets = onceFaultless(telling, (each, file) => writtenSecrets(each, file, notSecret));
   return oncePer(({ dir, listing }) => {
     const paths = new Set(listing.entries.map(({ path }) => path));
     const checkSources: InstructionCheck = (each, file) => missingSources(each, file, { dir, paths });

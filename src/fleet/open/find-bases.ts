@@ -19,7 +19,7 @@ export type ReadBase = (
   ref: string,
   digest: Digest,
   platform: string,
-) => Promise<Pick<ImageConfig, "env" | "onbuild"> | null>;
+) => Promise<(Pick<ImageConfig, "env" | "onbuild"> & Partial<Pick<ImageConfig, "start">>) | null>;
 
 /** The image that an engine has under this name; null for none. */
 export type FindLocalBase = (ref: string) => Promise<LockedLocal | null>;
@@ -33,6 +33,8 @@ export interface BaseSources {
    * Called once for each base that may decide which files a new image takes, unless the lock has the base's configuration. Default: not read.
    */
   readonly readBase?: ReadBase;
+  /** The engine ignores `# syntax=`: a front end whose digest nobody knows is no base of the image. Default: it is one. */
+  readonly leavesFrontEnd?: boolean;
 }
 
 /**
@@ -66,24 +68,28 @@ export function baseFinder(
 
   const configOf = async (base: PlannedBase, of: CellWithDockerfile): Promise<LockedBaseConfig | null> => {
     const { used, digest } = base;
-    if (digest === null || !mayDecideFiles(base, of)) return null;
+    const decidesStart = of.dockerfile.start?.base === base.ref;
+    if (digest === null || !(decidesStart || mayDecideFiles(base, of))) return null;
     const known = locked.configOf(base, of);
-    if (known !== undefined) return known;
+    if (known !== undefined && (!decidesStart || known?.start !== undefined)) return known;
     const { platform } = of.cell;
-    return remember(read, `${used} ${digest} ${platform}`, async () => {
+    return remember(read, `${used} ${digest} ${platform} ${decidesStart}`, async () => {
       const config = (await sources.readBase?.(used, digest, platform)) ?? null;
-      return config === null ? null : { onbuild: config.onbuild, env: namesIn(config.env) };
+      if (config === null) return null;
+      const start = decidesStart && config.start ? { start: config.start } : {};
+      return { onbuild: config.onbuild, env: namesIn(config.env), ...start };
     });
   };
 
-  return (of) =>
-    Promise.all(
-      of.dockerfile.bases.map(async ({ ref }) => {
-        const base = await baseOf(ref, of);
-        const config = await configOf(base, of);
-        return config === null ? base : { ...base, config };
-      }),
-    );
+  return async (of) => {
+    const bases = of.dockerfile.bases.map(async ({ ref, isFrontEnd }) => {
+      const base = await baseOf(ref, of);
+      if (base.digest === null && isFrontEnd && sources.leavesFrontEnd) return null;
+      const config = await configOf(base, of);
+      return config === null ? base : { ...base, config };
+    });
+    return (await Promise.all(bases)).filter((base) => base !== null);
+  };
 }
 
 async function findBase(

@@ -1,10 +1,10 @@
 /** Opens a fleet: matrix.yaml → matrix → cells → Dockerfiles. */
 
-import { existsSync, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { ImgmatchError, InternalError, throwProblems } from "../../errors.ts";
 import { attempt } from "../../io/attempt.ts";
-import { readTextFile } from "../../io/files.ts";
+import { isThere, readTextFile } from "../../io/files.ts";
 import { inputLimits } from "../../io/limits.ts";
 import type { Environment } from "../../io/world.ts";
 import { parseImageReference } from "../../oci/reference.ts";
@@ -29,6 +29,7 @@ import type { CellSettings } from "../cells/cell-settings.ts";
 import { oncePer } from "../cells/once-per.ts";
 import { type ContextListing, listContext } from "../context/context.ts";
 import { once, remember, sortedEntries } from "../../io/collections.ts";
+import type { WriteGuard } from "../dockerfile/guard.ts";
 import { generatedStart, isGenerated } from "../dockerfile/render-cell.ts";
 
 /** A checked matrix with its cells and their files. */
@@ -40,6 +41,8 @@ export interface Fleet extends FleetSources {
   dockerfileOf(cell: Cell): CellDockerfile;
   /** Whether the cell's Dockerfile, arguments, bases or target change with the version: they are rendered again with the version blank. */
   namesVersion(cell: Cell): boolean;
+  /** Only where whoever opened it handed one. */
+  readonly writeGuard?: WriteGuard | undefined;
 }
 
 export interface FleetToOpen {
@@ -49,10 +52,11 @@ export interface FleetToOpen {
   readonly registry?: string | undefined;
   /** Text in place of the template's, to see the effect of a change. */
   readonly templateText?: string;
-  /** The environment of a version `{ env: NAME }`. Default: of this process. */
+  /** The environment of a version or an argument `{ env: NAME }`. Default: of this process. */
   readonly env?: Environment | undefined;
   /** Build arguments that go before the matrix's, as `build --build-arg` has them. Never secrets: images keep them in their history. */
   readonly args?: GivenArguments;
+  readonly writeGuard?: WriteGuard | undefined;
 }
 
 /** Throws `MATRIX_NOT_FOUND`, which names the matrix of a folder above where there is one. `option` names the file, for messages. */
@@ -75,9 +79,9 @@ export async function openFleet(
   opening: Opening = { children: [], opened: new Map() },
 ): Promise<Fleet> {
   const root = dirname(matrixFile);
-  const { registry, env = process.env, args: given = {} } = what;
+  const { registry, env = process.env, args: given = {}, writeGuard } = what;
   const text = what.text ?? (await readMatrixText(matrixFile));
-  const parsed = await withVersion(parseMatrix(text, matrixFile), { root, env });
+  const parsed = await withVersion(parseMatrix(text, matrixFile, env), { root, env });
   const moved = registry === undefined ? {} : { repository: repositoryBelow(registry, parsed.name) };
   const { matrix, passed } = withArguments({ ...parsed, ...moved }, given);
   parseImageReference(matrix.repository);
@@ -102,7 +106,8 @@ export async function openFleet(
   // What cannot be rendered without the version names the version.
   const namesVersion = (cell: Cell) =>
     attempt(() => withoutVersion()(cell) !== inputsIn(cell, dockerfileOf), true);
-  return { root, matrix, cells, parents, folderOf, passedArgs: passed, dockerfileOf, namesVersion };
+  const settled = { root, matrix, cells, parents, folderOf, passedArgs: passed };
+  return { ...settled, dockerfileOf, namesVersion, writeGuard };
 }
 
 function inputsIn(cell: Cell, dockerfileOf: Fleet["dockerfileOf"]): string {
@@ -124,7 +129,7 @@ interface Opening {
 async function openParents(
   { parents }: Matrix,
   matrixFile: string,
-  { registry, env, args = {} }: FleetToOpen,
+  { registry, env, args = {}, writeGuard }: FleetToOpen,
   { children, opened }: Opening,
 ): Promise<ReadonlyMap<string, Fleet>> {
   const fleets = new Map<string, Fleet>();
@@ -149,7 +154,7 @@ async function openParents(
       });
     });
     const openWith = (given: GivenArguments) =>
-      openFleet(path, { text, registry, env, args: given }, { children: line, opened });
+      openFleet(path, { text, registry, env, args: given, writeGuard }, { children: line, opened });
     return openWith(args).catch((error: unknown) => {
       if (!(error instanceof ImgmatchError) || error.code !== "ARGUMENT_UNDECLARED") throw error;
       const known = parseMatrix(text, path).args;
@@ -198,7 +203,7 @@ async function listContextFolders(
     const { value } = contextFolderOf(settings);
     const dockerignore = dockerignoreOf(root, settings);
     const named = JSON.stringify(Object.entries(settings.contexts?.value ?? {}).sort());
-    return existsSync(dockerignore) ? `${value}\n${named}\n${dockerignore}` : `${value}\n${named}`;
+    return isThere(dockerignore) ? `${value}\n${named}\n${dockerignore}` : `${value}\n${named}`;
   };
   const folders = new Map<string, ContextFolder>();
   const listings = new Map<string, Promise<ContextListing>>();

@@ -1,6 +1,6 @@
 /** Plans an open fleet: finds the bases of each cell, and compares the cell with the lock. */
 
-import { type Place, type Problem, throwProblems, usageError } from "../../errors.ts";
+import { InternalError, type Place, type Problem, throwProblems, usageError } from "../../errors.ts";
 import { compareText, groupBy, remember } from "../../io/collections.ts";
 import { type LockPins, rebuildWord } from "../../lock/lock.ts";
 import type { Cell } from "../cells/cell.ts";
@@ -8,8 +8,11 @@ import { oncePer } from "../cells/once-per.ts";
 import { type CellContext, cellContexts, decidedUse, withNamed } from "../context/cell-context.ts";
 import type { ContextListing } from "../context/context.ts";
 import { type CellSources, planCells, type PlanCellsOptions } from "../plan/plan-cells.ts";
-import type { ChangedFiles, Plan, PlannedCell } from "../plan/planned-cell.ts";
-import type { CellWithDockerfile } from "./cell-dockerfile.ts";
+import type { ChangedFiles, Plan, PlannedBase, PlannedCell } from "../plan/planned-cell.ts";
+import type { CellDockerfile, CellWithDockerfile } from "./cell-dockerfile.ts";
+import { decidesAlone, guardInstructions } from "../dockerfile/guard.ts";
+import { withGuard } from "../dockerfile/render-cell.ts";
+import { repositoryOfCell } from "../cells/cell-settings.ts";
 import { baseFinder, type BaseSources } from "./find-bases.ts";
 import { checkedCells, type Fleet } from "./open-fleet.ts";
 import { builtOnLocal, parentImages, parentLock } from "./parent-images.ts";
@@ -30,11 +33,22 @@ export interface FleetPlanOptions extends PlanCellsOptions, BaseSources {
   readonly contextChanges?:
     | ((then: Digest, context: CellContext) => Promise<ChangedFiles | null>)
     | undefined;
+  readonly onGuardless?: (cell: GuardlessCell) => void;
+}
+
+/** A cell that asks for a guard and gets none. */
+export interface GuardlessCell {
+  readonly cell: string;
+  /** Its base. */
+  readonly base: string;
+  /** `unread`: nobody could read the base's program, which a guard repeats. */
+  readonly why: "unread" | "no shell";
 }
 
 /** Plans a fleet. The cells of a base without a known digest have no input digest. Throws `SELECTION_…`, `TEMPLATE_IGNORES_AXIS`. */
 export async function planFleet(fleet: Fleet, options: FleetPlanOptions): Promise<Plan> {
   const { lock, pins = lock, replaceBases = new Map<string, string>(), contextChanges } = options;
+  const { onGuardless = () => {} } = options;
   const replace = replacementsOf(fleet, replaceBases);
   const parents = parentImages(fleet, await planParents(fleet, options));
   const basesOf = baseFinder(pins, replace, parents, options);
@@ -45,21 +59,26 @@ export async function planFleet(fleet: Fleet, options: FleetPlanOptions): Promis
   // `compileDockerfiles` gives cells with the same instructions one list of bases: they share the context too. A cell in the lock may have pins
   // of its own.
   const isLocked = ({ id }: Cell) => (pins?.images[id] ?? lock?.images[id]) !== undefined;
-  const alike = groupBy(withFiles, ({ cell, dockerfile }) => (isLocked(cell) ? cell : dockerfile.bases));
+  const alike = groupBy(withFiles, ({ cell, dockerfile }) =>
+    isLocked(cell) || dockerfile.start !== null ? cell : dockerfile.bases,
+  );
   const sources = new Map<string, CellSources>();
-  const found = new Map<string, Promise<ChangedFiles | null>>();
+  const changes = new Map<string, Promise<ChangedFiles | null>>();
   const changesOf = (then: Digest | undefined, context: CellContext) =>
     then === undefined || then === context.digest || contextChanges === undefined
       ? null
-      : remember(found, `${then} ${context.digest}`, () => contextChanges(then, context));
+      : remember(changes, `${then} ${context.digest}`, () => contextChanges(then, context));
   const addSources = async (group: readonly CellWithDockerfile[], first: CellWithDockerfile) => {
-    const bases = await basesOf(first);
+    const found = await basesOf(first);
     const { listing, named } = fleet.folderOf(first.cell);
     const context = await withNamed(
-      await usedContextOf(listing)(decidedUse(first.dockerfile.use, bases)),
+      await usedContextOf(listing)(decidedUse(first.dockerfile.use, found)),
       named,
     );
-    for (const { cell, dockerfile } of group) {
+    for (const { cell, dockerfile: rendered } of group) {
+      const dockerfile = await withCellGuard(fleet, cell, rendered, found, onGuardless);
+      // Without the start that its guard repeats, an image cannot be built.
+      const bases = found.map((base) => (isUnread(rendered, base) ? { ...base, digest: null } : base));
       const builtOn = builtOnLocal(bases, parents, lock?.images[cell.id]);
       const rebuild = rebuildOf(cell);
       const changedFiles = await changesOf(lock?.images[cell.id]?.inputs?.context, context);
@@ -71,15 +90,45 @@ export async function planFleet(fleet: Fleet, options: FleetPlanOptions): Promis
   return planCells(fleet.matrix, fleet.cells, sources, { namesVersion: fleet.namesVersion, ...options });
 }
 
+function isUnread({ start }: CellDockerfile, base: PlannedBase | undefined): boolean {
+  if (start === null || base?.ref !== start.base || decidesAlone(start.own)) return false;
+  return base.digest !== null && base.config?.start === undefined;
+}
+
+/** The Dockerfile with the guard of a cell that asks for one. Without a base's start, and for an image without a shell, it has none. */
+async function withCellGuard(
+  { matrix, writeGuard }: Fleet,
+  cell: Cell,
+  dockerfile: CellDockerfile,
+  bases: readonly PlannedBase[],
+  tell: (cell: GuardlessCell) => void,
+): Promise<CellDockerfile> {
+  const { start } = dockerfile;
+  if (start === null) return dockerfile;
+  if (writeGuard === undefined) throw new InternalError(`nobody writes the guard of ${cell.id}`);
+  const base = bases.find(({ ref }) => ref === start.base);
+  if (base?.digest === null) return dockerfile;
+  const baseStart = base?.config?.start ?? null;
+  if (isUnread(dockerfile, base)) {
+    tell({ cell: cell.id, why: "unread", base: start.base });
+    return dockerfile;
+  }
+  const guard = await writeGuard({ ...cell, repository: repositoryOfCell(matrix, cell) });
+  const instructions = guardInstructions(start.own, baseStart, guard);
+  if (instructions === null) tell({ cell: cell.id, why: "no shell", base: start.base });
+  return withGuard(dockerfile, instructions ?? "");
+}
+
 /** Plans the fleets whose images are bases of this one, by cell. A base without a pin in a parent's lock means that the parent is not built. */
 async function planParents(
   { parents }: Fleet,
-  { published, held, replaceBases = new Map<string, string>() }: FleetPlanOptions,
+  { published, held, leavesFrontEnd = false, replaceBases = new Map<string, string>() }: FleetPlanOptions,
 ): Promise<ReadonlyMap<Fleet, ReadonlyMap<string, PlannedCell>>> {
   const plans = new Map<Fleet, ReadonlyMap<string, PlannedCell>>();
   for (const parent of new Set([...parents.values()].map(({ fleet }) => fleet))) {
     const replaced = replacementsFor(parent, replaceBases);
-    const asked = { lock: await parentLock(parent), published, held, replaceBases: replaced };
+    const lock = await parentLock(parent);
+    const asked = { lock, published, held, leavesFrontEnd, replaceBases: replaced };
     const { cells } = await planFleet(parent, asked);
     plans.set(parent, new Map(cells.map((planned) => [planned.cell.id, planned])));
   }

@@ -1,12 +1,12 @@
 /** Prepares the plan of a build, or of images that were built: reads the lock, and asks registries and engines for bases. */
 
-import type { EngineName } from "../engines/engine-traits.ts";
+import { defaultEngine, type EngineName, engineTraits } from "../engines/engine-traits.ts";
 import type { UnresolvedBases } from "../engines/jobs.ts";
 import { type Problem, throwProblems } from "../../errors.ts";
 import { contextNotes } from "./context-notes.ts";
 import type { Fleet } from "./open-fleet.ts";
 import type { FindBaseDigest, FindLocalBase } from "./find-bases.ts";
-import { type FleetPlanOptions, planFleet } from "./plan-fleet.ts";
+import { type FleetPlanOptions, type GuardlessCell, planFleet } from "./plan-fleet.ts";
 import { refuseAdoptedLock, refuseForeignLock } from "../../lock/adopted-lock.ts";
 import type { LocalEngine, Lock } from "../../lock/lock.ts";
 import { readLock, readLockIfPresent } from "../../lock/store/lock-file.ts";
@@ -14,6 +14,8 @@ import { parentLocks } from "./parent-images.ts";
 import { type LocalBaseUse, localBases } from "../plan/local-bases.ts";
 import type { Plan } from "../plan/planned-cell.ts";
 import type { Selection } from "../cells/select.ts";
+import { groupBy } from "../../io/collections.ts";
+import { firstOf } from "../../io/table.ts";
 import { note, type World } from "../../io/world.ts";
 import { type BaseChoice, baseLookup, parseReplacements } from "./fleet-choice.ts";
 
@@ -69,23 +71,31 @@ export async function prepareBuild(
   const { findBaseDigest, readBase } = await baseLookup(bases, world, (problem, ref) =>
     isPlanned ? tell(problem) : waiting.set(ref, problem),
   );
-  const { localBases: takesLocal = false } = local;
+  const { localBases: takesLocal = false, engine = defaultEngine } = local;
+  // Without the digest of its front end another machine could not build an image again: it is not pushed.
+  const leavesFrontEnd = !push && !engineTraits[engine].frontEnds;
+  const shellless: GuardlessCell[] = [];
   const plan = await planFleet(fleet, {
     lock,
     only,
     published: push,
+    onGuardless: (cell) =>
+      cell.why === "no shell" ? shellless.push(cell) : waiting.set(cell.base, unreadStart(cell)),
     held: await heldBy(localEngine, fleet, lock, world),
     replaceBases: parseReplacements(bases.replaceBase),
     rebuild: rebuildAsked(bases.cache),
     contextChanges,
     findBaseDigest,
     readBase,
+    leavesFrontEnd,
     ...(takesLocal ? { findLocalBase: await localLookup(local, world) } : {}),
   });
   isPlanned = true;
   const unresolved = unresolvedBases(plan, fleet, waiting, takesLocal);
   for (const problem of unresolved.values()) tell(problem);
   note(world, contextNotes(plan, fleet));
+  note(world, guardlessNotes(shellless));
+  if (leavesFrontEnd) note(world, frontEndNotes(plan, fleet, engine));
   if (takesLocal) note(world, localBases(plan).map(describeLocal));
   throwProblems(problems);
   return { plan, lock, findBaseDigest, unresolved };
@@ -107,7 +117,7 @@ export async function recallBuilt(
   const lock = await readLock(lockFile);
   refuseAdoptedLock(lock, lockFile);
   const plan = await planFleet(fleet, {
-    ...{ lock, only, published, asBuilt: published },
+    ...{ lock, only, published, asBuilt: published, leavesFrontEnd: true },
     replaceBases: parseReplacements(replaceBase),
   });
   return { lock, plan };
@@ -143,11 +153,44 @@ function unresolvedBases(
 }
 
 async function localLookup(
-  { engine = "docker", builder }: LocalBaseChoice,
+  { engine = defaultEngine, builder }: LocalBaseChoice,
   { env }: World,
 ): Promise<FindLocalBase> {
   const { createLocalBaseLookup } = await import("../engines/local-images.ts");
   return createLocalBaseLookup(engine, env, builder);
+}
+
+/** The front ends that a plan leaves out. */
+function frontEndNotes({ cells }: Plan, { dockerfileOf }: Fleet, engine: EngineName): readonly string[] {
+  const left = cells.flatMap(({ cell, action, bases }) => {
+    if (action !== "build") return [];
+    const known = new Set(bases.map(({ ref }) => ref));
+    return dockerfileOf(cell).bases.flatMap(({ ref, isFrontEnd }) =>
+      isFrontEnd && !known.has(ref) ? [ref] : [],
+    );
+  });
+  return [...new Set(left)].map(
+    (ref) =>
+      `# syntax=${ref}: ${engine} ignores it, and its digest is not known: the images stay on this machine; build --push needs the digest`,
+  );
+}
+
+function unreadStart({ base }: GuardlessCell): Problem {
+  return {
+    code: "BASE_UNRESOLVED",
+    message: `the guard repeats the program of ${base}, and its ENTRYPOINT and CMD cannot be read`,
+    fix: "write ENTRYPOINT and CMD into the Dockerfile, or let its registry be asked",
+  };
+}
+
+function guardlessNotes(cells: readonly GuardlessCell[]): readonly string[] {
+  return [...groupBy(cells, ({ base }) => base)].map(([base, alike]) => {
+    const names = firstOf(
+      alike.map(({ cell }) => cell),
+      3,
+    );
+    return `no guard for ${names}: nothing shows that an image on ${base} has a shell, which runs the guard`;
+  });
 }
 
 function describeLocal({ ref, engine, id }: LocalBaseUse): string {

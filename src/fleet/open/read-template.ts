@@ -1,13 +1,13 @@
 /** Reads the templates of a fleet with their partials, and the project's own Dockerfiles. */
 
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { basename, dirname, join, posix } from "node:path";
 import { ImgmatchError, InternalError, type Place, type Problem, throwProblems } from "../../errors.ts";
 import { attempt } from "../../io/attempt.ts";
 import { inputLimits } from "../../io/limits.ts";
 import { didYouMean, suggest } from "../../io/suggest.ts";
 import { liesIn } from "../../io/project-folder.ts";
-import { readExactText, readTextFile } from "../../io/files.ts";
+import { isThere, readExactText, readTextFile } from "../../io/files.ts";
 import type { GivenArguments } from "../matrix/given-arguments.ts";
 import type { Cell } from "../cells/cell.ts";
 import type { Located, Matrix } from "../matrix/matrix.ts";
@@ -122,7 +122,7 @@ async function readPartial(root: string, template: string, name: string, at: Pla
   const folder = dirname(template);
   const path = join(folder, name);
   const file = join(root, path);
-  if (!existsSync(file)) {
+  if (!isThere(file)) {
     const near = nearestFile(join(root, folder), name);
     const fix = `${didYouMean(near?.replace(/\.hbs$/, "") ?? null)}create it beside ${join(root, template)}`;
     throw new ImgmatchError({

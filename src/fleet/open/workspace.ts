@@ -1,11 +1,10 @@
 /** Finds the matrices of a workspace (`imgmatch.workspace.yaml`), and puts a fleet behind the fleets it is built on. */
 
-import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { dirname, join, normalize, relative } from "node:path";
 import { ImgmatchError, type Place, type Problem, throwProblems, usageError } from "../../errors.ts";
 import { inputLimits } from "../../io/limits.ts";
-import { readTextFile } from "../../io/files.ts";
+import { isErrno, readTextFile, unreadable } from "../../io/files.ts";
 import { fieldsOf } from "../../io/json.ts";
 import { liesIn } from "../../io/project-folder.ts";
 import { parseYamlSource } from "../../io/yaml/yaml-source.ts";
@@ -43,7 +42,7 @@ export async function findMatrices(
       const fix = "correct it, or run imgmatch init where it is to be";
       problems.push({ code: "MATRIX_NOT_FOUND", message: `${value} names no file`, fix, at });
     }
-    for (const path of paths.filter((each) => existsSync(each) && !liesIn(root, each))) {
+    for (const path of paths.filter((each) => leadsOut(root, each))) {
       const message = `a symbolic link leads out of the workspace: ${path}`;
       problems.push(mistake(message, "name matrices below the folder of this file", at));
     }
@@ -51,6 +50,16 @@ export async function findMatrices(
   }
   throwProblems(problems);
   return inFolders(folders, [...new Set(found)], file);
+}
+
+/** A path to nothing leads nowhere: later no matrix is found there. */
+function leadsOut(root: string, path: string): boolean {
+  try {
+    return !liesIn(root, path);
+  } catch (error) {
+    if (isErrno(error, "ENOENT", "ENOTDIR")) return false;
+    throw unreadable(path, error);
+  }
 }
 
 /** Paths from the file, with `*` for any characters of a name. Throws `MATRIX_…` with every mistake. */
@@ -96,8 +105,10 @@ async function matchingPaths(
   folder: string,
   [part = "", ...rest]: readonly string[],
 ): Promise<readonly string[]> {
-  // A folder that is missing or unreadable has no matches.
-  const items = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const items = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
+    if (isErrno(error, "ENOENT", "ENOTDIR", "ELOOP")) return [];
+    throw unreadable(folder, error);
+  });
   const names = items
     .filter((item) => (rest.length === 0 ? !item.isDirectory() : !item.isFile()))
     .map(({ name }) => name)

@@ -13,7 +13,7 @@ import { formatImageReference, type ImageReference, withDigest, withTag } from "
 import { subjectOfTag } from "../../oci/registry/attachment-tags.ts";
 import type { EvidenceReader, RegistryClient } from "../../oci/registry/client.ts";
 import { findReferrers } from "../../oci/registry/find-referrers.ts";
-import { isTransientTag, left } from "../publish/announcement.ts";
+import { isTransientTag, left } from "../../oci/registry/transient-tag.ts";
 import { channelRecordType } from "../publish/move-channel.ts";
 
 export type PruneRegistry = RegistryClient & EvidenceReader;

@@ -5,7 +5,8 @@ import type { Digest } from "../../oci/digest.ts";
 import { withDigest, withTag } from "../../oci/reference.ts";
 import { subjectOfTag } from "../../oci/registry/attachment-tags.ts";
 import { findReferrers } from "../../oci/registry/find-referrers.ts";
-import { announce, left, silent, withdraw } from "../publish/announcement.ts";
+import { left } from "../../oci/registry/transient-tag.ts";
+import { announce, silent, withdraw } from "../publish/announcement.ts";
 import type { NamedContent, PruneRegistry } from "./named-content.ts";
 
 export interface Removal {

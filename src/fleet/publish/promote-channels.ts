@@ -3,7 +3,7 @@
 import { dirname } from "node:path";
 import { type Problem, throwProblems, usageError } from "../../errors.ts";
 import type { NamedHost } from "../../facts/named-host.ts";
-import { channelLosses } from "../../resolve/channel-losses.ts";
+import { channelLosses } from "./channel-losses.ts";
 import { askGit } from "../../io/git.ts";
 import { matchesGlob } from "../../io/glob.ts";
 import { count, firstOf } from "../../io/table.ts";

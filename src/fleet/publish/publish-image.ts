@@ -4,15 +4,16 @@ import { ImgmatchError } from "../../errors.ts";
 import type { LockedManifest } from "../../lock/lock.ts";
 import { inputsLabel } from "../../oci/build-words.ts";
 import type { Digest } from "../../oci/digest.ts";
-import { formatImageReference, type ImageReference, withDigest, withTag } from "../../oci/reference.ts";
+import { formatImageReference, type ImageReference, withDigest } from "../../oci/reference.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
+import { RegistryError } from "../../oci/registry/registry-error.ts";
 import { findImageConfig } from "../../oci/registry/platform-image.ts";
 import type { StoredBlobs } from "../../lock/lock.ts";
 import type { Engine } from "../engines/engine.ts";
 import type { BuildWatch, BuiltImage } from "../../oci/engine/built-image.ts";
 import { untilThere } from "../../oci/registry/try-again.ts";
 import { retryPush } from "../engines/push-failure.ts";
-import { type Announcement, silent, transientTag, withdraw } from "./announcement.ts";
+import { announcementOf, type Announcement, silent, withdraw } from "./announcement.ts";
 import { type Pace, writeTag } from "./write-tag.ts";
 
 /** A published image, as the lock records it. */
@@ -77,10 +78,15 @@ export async function publishImage(request: PublishRequest): Promise<Published> 
   const before = await findPublished({ ...request, signal });
   if (before !== null) return adopted(request, before, null);
 
-  const announced = withTag(reference, transientTag(reference));
-  const pushed = await retryPush(() => engine.push(image, announced, watch), watch, { sleep });
+  const announced = announcementOf(reference);
   const own: Announcement = { ...silent(reference), standsAt: announced };
   try {
+    const push = () => engine.push(image, announced, watch);
+    const pushed = await retryPush(push, watch, { sleep }).catch((error) => {
+      // The registry has refused it. An engine that breaks off may have pushed it.
+      if (error instanceof RegistryError) own.standsAt = null;
+      throw error;
+    });
     const read = () => registry.readManifest(withDigest(reference, pushed));
     const manifest = await untilThere(read, { signal, sleep });
     if (manifest === null) throw failed(reference, `does not have ${pushed} 30 s after it was pushed`);

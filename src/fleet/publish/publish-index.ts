@@ -72,21 +72,16 @@ export async function publishIndex(request: IndexRequest): Promise<PublishedInde
   const mine: FleetIndex = { ...headOf(request), entries: described };
   const added = [...images.keys()].filter((cell) => !before?.index.entries.has(cell));
   const wanted = nextIndex(before?.index ?? null, mine, request);
-  const plain = show(wanted);
-  if (before?.digest === formatFleetIndex(wanted, plain, request).top.digest) {
-    await vouchFor(before, request);
-    const { size: cells } = wanted.entries;
-    return { digest: before.digest, how: "unchanged", cells, added: [], dropped: [], plain };
-  }
-
+  const isThere = before?.digest === formatFleetIndex(wanted, show(wanted), request).top.digest;
   const { signal, sleep } = request;
   const own = silent(reference);
   try {
-    await announce(request.registry, own, { signal, sleep });
-    const { settled, dropped } = await settleIndex(request, look, { mine, before }, own);
+    // Also where the index is there already: a publisher that has looked before may still write over it.
+    if (!isThere) await announce(request.registry, own, { signal, sleep });
+    const { settled, dropped, wrote } = await settleIndex(request, look, { mine, before }, own);
     // It may be another publisher's index that has our images.
     await vouchFor(settled, request);
-    const how = replace && before !== null ? "replaced" : "written";
+    const how = isThere && !wrote ? "unchanged" : replace && before !== null ? "replaced" : "written";
     const { digest, index } = settled;
     return { digest, how, cells: index.entries.size, added, dropped, plain: show(index) };
   } catch (error) {
@@ -140,8 +135,13 @@ async function settleIndex(
   look: () => Promise<CurrentIndex | null>,
   { mine, before: first }: { readonly mine: FleetIndex; readonly before: CurrentIndex | null },
   own: Announcement,
-): Promise<{ readonly settled: CurrentIndex; readonly dropped: PublishedIndex["dropped"] }> {
+): Promise<{
+  readonly settled: CurrentIndex;
+  readonly dropped: PublishedIndex["dropped"];
+  readonly wrote: boolean;
+}> {
   const { reference, replace = false, vouching, show = shownImages } = request;
+  let wrote = false;
   const dropped = new Set<string>();
   let isDamaged = false;
   // What this publisher has written, with the rows of others: one that did not see it may have written over it.
@@ -155,6 +155,7 @@ async function settleIndex(
       throw replaced(reference, now.digest, top.digest);
     for (const cell of now?.index.entries.keys() ?? []) if (!target.entries.has(cell)) dropped.add(cell);
     isDamaged ||= now?.isDamaged === true;
+    wrote = true;
     if (replace === false && written > 0) ours = target;
     if (vouching === undefined) return { manifest: top, parts };
     const before = async () => {
@@ -166,7 +167,7 @@ async function settleIndex(
   const settled = await writeTag({ ...request, look, next }, own);
   if (settled === null)
     throw new InternalError(`nothing was to be written to ${formatImageReference(reference)}`);
-  return { settled, dropped: isDamaged ? null : [...dropped].sort() };
+  return { settled, dropped: isDamaged ? null : [...dropped].sort(), wrote };
 }
 
 /**

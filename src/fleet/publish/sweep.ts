@@ -3,7 +3,7 @@
 import pLimit from "p-limit";
 import { type ImageReference, withDigest, withTag } from "../../oci/reference.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
-import { isTransientTag, left } from "./announcement.ts";
+import { isTransientTag, left } from "../../oci/registry/transient-tag.ts";
 
 export interface Sweep {
   /** Tags that are gone. */

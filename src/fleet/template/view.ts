@@ -105,7 +105,7 @@ export function viewOf(cell: Cell, matrix: Matrix, args: TemplateView["args"]): 
 }
 
 /**
- * The view of a build argument's template, made when the first of a cell's texts needs it. It has no `args`. Its `gpu.gencode` has neither
+ * The view of a build argument's template, made when the first of a cell's texts needs it, without `args`. Its `gpu.gencode` has neither
  * quotes nor brackets, with one option for each target: a shell that inserts a variable removes no quotes from its text.
  */
 export function argumentViewOnce(cell: Cell, matrix: Matrix): () => object {

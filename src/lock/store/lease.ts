@@ -45,8 +45,7 @@ export async function acquireLease(path: string, patienceMs: number): Promise<Le
       await sleep(20 + Math.random() * 30);
     }
   } catch (error) {
-    await rm(join(busy, token + prepared), { recursive: true, force: true }).catch(() => {});
-    await tidy(busy);
+    await tidy(busy, token);
     throw error instanceof ImgmatchError ? error : writeFailed(path, error);
   }
   const held = join(busy, "holder", token);
@@ -67,8 +66,7 @@ export async function acquireLease(path: string, patienceMs: number): Promise<Le
       }
     },
     async release() {
-      await unlink(held).catch(() => {});
-      await tidy(busy);
+      await tidy(busy, token);
     },
   };
 }
@@ -129,19 +127,31 @@ async function busyError(busy: string, patienceMs: number): Promise<ImgmatchErro
   });
 }
 
-/** Removes what killed processes have left, and the folder where nobody waits. */
-async function tidy(busy: string): Promise<void> {
-  const stats = await lstat(busy).catch(() => null);
-  if (!stats?.isDirectory()) return;
-  for (const name of await readdir(busy).catch(() => [])) {
-    if (!name.endsWith(prepared)) continue;
-    const stats = await lstat(join(busy, name)).catch(() => null);
-    if (stats !== null && isLeft(name, stats.mtimeMs))
-      await rm(join(busy, name), { recursive: true, force: true }).catch(() => {});
+/** Removes what is this token's, what killed processes have left, and the folder where nobody waits. What fails is tried once more. */
+async function tidy(busy: string, token: string): Promise<void> {
+  await tidyOnce(busy, token)
+    .catch(() => tidyOnce(busy, token))
+    .catch(() => {});
+}
+
+/** Others wait, or were quicker. */
+function usual(error: unknown): undefined {
+  ignoring("ENOENT", "ENOTDIR", "ENOTEMPTY", "EEXIST")(error);
+}
+
+async function tidyOnce(busy: string, token: string): Promise<void> {
+  const place = await lstat(busy).catch(usual);
+  if (!place?.isDirectory()) return;
+  await unlink(join(busy, "holder", token)).catch(usual);
+  const names = (await readdir(busy).catch(usual)) ?? [];
+  for (const name of names.filter((each) => each.endsWith(prepared))) {
+    const stats = await lstat(join(busy, name)).catch(usual);
+    if (stats && (name === token + prepared || isLeft(name, stats.mtimeMs)))
+      await rm(join(busy, name), { recursive: true, force: true });
   }
-  await rmdir(join(busy, "holder")).catch(() => {});
-  const left = await readdir(busy).catch(() => [""]);
+  await rmdir(join(busy, "holder")).catch(usual);
+  const left = (await readdir(busy).catch(usual)) ?? [""];
   if (left.some((name) => name !== ".gitignore")) return;
-  await unlink(join(busy, ".gitignore")).catch(() => {});
-  await rmdir(busy).catch(() => {});
+  await unlink(join(busy, ".gitignore")).catch(usual);
+  await rmdir(busy).catch(usual);
 }

@@ -31,6 +31,11 @@ export const versionAnswer = fields({
   Components: optional(list(fields({ Name: optional(anyText, "") })), []),
 });
 
+/** Podman answers at its socket as Docker does, and has no BuildKit there. */
+export function isPodmanVersion(version: NonNullable<ReturnType<typeof versionAnswer>>): boolean {
+  return version.Components.some(({ Name }) => /podman/i.test(Name));
+}
+
 /** `/info` */
 export const infoAnswer = fields({
   DriverStatus: optional(list(texts), []),

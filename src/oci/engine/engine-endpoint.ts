@@ -61,6 +61,18 @@ export async function findEndpoint(env: Environment, io: EndpointIo = diskIo): P
   });
 }
 
+/** True where Podman or Buildah is the only engine: nothing names an engine with Docker's API, and no usual socket exists. */
+export async function isPodmanAlone(env: Environment): Promise<boolean> {
+  if (env.DOCKER_HOST || env.DOCKER_CONTEXT || !hasPodman(env)) return false;
+  try {
+    await findEndpoint(env);
+    return false;
+  } catch (error) {
+    if (error instanceof ImgmatchError) return error.code === "ENGINE_NOT_FOUND";
+    throw error;
+  }
+}
+
 /** Reads `unix://`, `npipe://`, `tcp://`, `http://` and `https://` addresses. `source` is the text's origin, for messages. */
 export function parseEndpoint(address: string, source: string, tls: TlsFiles | null): Endpoint {
   const shown = withoutLogin(address);

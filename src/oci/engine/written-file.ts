@@ -1,9 +1,8 @@
 /** A whole image as a file that a program writes. */
 
 import { createReadStream } from "node:fs";
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { makeTemporaryFolder } from "../../io/temporary-folder.ts";
+import { discard, makeTemporaryFolder } from "../../io/temporary-folder.ts";
 
 /** The bytes of the file that `write` writes: a whole image, which comes from an engine in no other way. */
 export async function* writtenFile(write: (file: string) => Promise<unknown>): AsyncGenerator<Uint8Array> {
@@ -13,6 +12,6 @@ export async function* writtenFile(write: (file: string) => Promise<unknown>): A
     await write(file);
     yield* createReadStream(file, { highWaterMark: 2 ** 20 });
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    discard(folder);
   }
 }

@@ -1,13 +1,11 @@
 /** Tells, for a publisher, a tag that is not there from a tag that is hidden: some registries answer 403 for both (Artifactory). */
 
-import { randomBytes } from "node:crypto";
 import { parseImageReference } from "../reference.ts";
-import { indexTypes } from "../media-types.ts";
-import type { Manifest } from "../descriptor.ts";
 import { registryErrors } from "./failure.ts";
-import { manifestOf } from "./manifests.ts";
+import { emptyIndex, transientTag } from "./transient-tag.ts";
+import { asking, type OperationOptions } from "./ask.ts";
 import { tagOperations } from "./tags.ts";
-import type { HttpRequest, HttpResponse, OperationOptions, Send } from "./transport.ts";
+import type { HttpRequest, HttpResponse, Send } from "./transport.ts";
 
 /**
  * Answers 404 in place of 403 for a tag in a repository that the run writes (sigstore/cosign#2973), if this is certain: a tag that this
@@ -17,7 +15,7 @@ import type { HttpRequest, HttpResponse, OperationOptions, Send } from "./transp
  * @param isWritten tells whether the run writes the repository of a request
  */
 export function withAbsence(
-  { send, plainHttp }: OperationOptions,
+  { send, plainHttp }: Pick<OperationOptions, "plainHttp"> & { readonly send: Send },
   isWritten: (request: HttpRequest) => boolean,
 ): Send {
   return async (request) => {
@@ -31,10 +29,10 @@ export function withAbsence(
 
   async function isAbsentFor(request: HttpRequest, tag: string): Promise<boolean> {
     const get = (name: string) => send({ ...nameIn(request, name), method: "GET" });
-    const [refusal, unwritten] = [await get(tag), await get(transientName())];
+    const [refusal, unwritten] = [await get(tag), await get(transientTag())];
     const code = codeOf(refusal);
     if (code === null || code !== codeOf(unwritten)) return false;
-    const own = transientName();
+    const own = transientTag();
     const { bytes, mediaType } = emptyIndex(own);
     const named = nameIn(request, own);
     const headers = { ...request.headers, "content-type": mediaType };
@@ -44,7 +42,7 @@ export function withAbsence(
     try {
       if ((await get(own)).status !== 200) return false;
       const listed: string[] = [];
-      const { listTags } = tagOperations({ send, plainHttp, pageSize: 1000 });
+      const { listTags } = tagOperations({ ask: asking(send), plainHttp, pageSize: 1000 });
       const repository = parseImageReference(`${request.url.host}/${scope.repository}`);
       for await (const each of listTags(repository)) listed.push(each);
       return listed.includes(own) && !listed.includes(tag);
@@ -60,25 +58,14 @@ function tagToRead({ method, url }: HttpRequest): string | null {
   return /\/manifests\/(?!sha256:)([^/]+)$/.exec(url.pathname)?.[1] ?? null;
 }
 
-function nameIn(request: HttpRequest, name: string): Omit<HttpRequest, "advises"> {
+function nameIn(request: HttpRequest, name: string): HttpRequest {
   const url = new URL(request.url);
   url.pathname = url.pathname.replace(/[^/]+$/, name);
-  const { advises: _, ...plain } = request;
-  return { ...plain, url };
+  return { ...request, url };
 }
 
 /** The registry's own code of its 403; null for another answer, and for a page that some proxy may have written. */
 function codeOf({ status, body }: HttpResponse): string | null {
   const codes = registryErrors(body).map(({ code }) => code);
   return status === 403 && codes.length > 0 ? codes.join() : null;
-}
-
-/** A name as publishers' transient tags have, so that `verify --sweep` finds it; no target has this hash. */
-function transientName(): string {
-  return `imgmatch-${randomBytes(8).toString("hex")}-${randomBytes(4).toString("hex")}`;
-}
-
-/** The content of a transient tag: an index that nobody else has, so that its removal removes nothing else. */
-export function emptyIndex(note: string): Manifest {
-  return manifestOf(indexTypes.oci, { manifests: [], annotations: { "dev.imgmatch.publisher": note } });
 }

@@ -4,7 +4,7 @@ import { ImgmatchError } from "../../errors.ts";
 import { fieldsOf, parseJson } from "../../io/json.ts";
 import { emptyType, indexTypes, manifestTypes } from "../media-types.ts";
 import { formatImageReference, type ImageReference, withDigest, withTag } from "../reference.ts";
-import { unlessRefused } from "./advice.ts";
+import { goOn } from "./ask.ts";
 import { referrersTag } from "./attachment-tags.ts";
 import type { BlobWriter, Referrer, ReferrersReader, RegistryClient } from "./client.ts";
 import type { Manifest, Subject } from "../descriptor.ts";
@@ -117,8 +117,8 @@ async function isListed(
   { sleep = waitFor, signal }: TryOptions,
 ): Promise<boolean> {
   for (let look = 1; ; look++) {
-    const asked = registry.readReferrers(reference, digest, { advises: true });
-    const listed = await unlessRefused(asked, () => null);
+    // A list that is refused is no better than none: the tag is written.
+    const listed = await registry.readReferrers(reference, digest, goOn);
     if (listed === null) return false;
     if (listed.some((each) => each.digest === entry.digest)) return true;
     if (look === looks) return false;

@@ -2,7 +2,7 @@
 
 import { basicHeader, type Credential, type CredentialStore } from "./credential.ts";
 import { authFailed, malformed, refused, tookTooLong } from "./failure.ts";
-import type { HttpRequest, HttpResponse, OperationOptions, Send } from "./transport.ts";
+import type { HttpRequest, HttpResponse, Send } from "./transport.ts";
 import { isRecord, parseJson, text } from "../../io/json.ts";
 import { registryLimits } from "../../io/limits.ts";
 import { isLoopback, namedUrl } from "./registry-endpoint.ts";
@@ -95,6 +95,11 @@ export function authorized(request: HttpRequest, header: string | null): HttpReq
 
 type BearerChallenge = Extract<Challenge, { scheme: "bearer" }>;
 
+interface TokenOptions extends Pick<AuthorizationOptions, "plainHttp"> {
+  readonly send: Send;
+  readonly fail: (what: string) => Error;
+}
+
 /**
  * Fetches the token for a scope (distribution, `docs/content/spec/auth/token.md` and `oauth.md`).
  * Throws `REGISTRY_AUTH` for a refused login, `REGISTRY_UNREACHABLE` and `REGISTRY_FAILED` for a failing token server.
@@ -103,7 +108,7 @@ async function requestToken(
   request: HttpRequest,
   challenge: BearerChallenge,
   credential: Credential | null,
-  { send, plainHttp, fail }: OperationOptions & { readonly fail: (what: string) => Error },
+  { send, plainHttp, fail }: TokenOptions,
 ): Promise<string> {
   const url = tokenUrl(request, challenge, plainHttp);
   const parameters = new URLSearchParams();

@@ -7,29 +7,24 @@ import type { Digest } from "../digest.ts";
 import { digestOf } from "../digest-of.ts";
 import type { ImageReference } from "../reference.ts";
 import { registryUrl } from "./registry-endpoint.ts";
-import { digestMismatch, refused, tooLarge, unreachable } from "./failure.ts";
-import {
-  type HttpRequest,
-  type HttpResponse,
-  type OperationOptions,
-  pullRequest,
-  type Send,
-} from "./transport.ts";
+import { type Ask, type OperationOptions, taking } from "./ask.ts";
+import { digestMismatch, tooLarge, unreachable } from "./failure.ts";
+import { type HttpRequest, type HttpResponse, requestTo } from "./transport.ts";
 import { TransportError } from "./registry-error.ts";
 
 export function blobOperations({
-  send,
+  ask,
   plainHttp,
 }: OperationOptions): Pick<RegistryClient, "readBlob" | "streamBlob"> {
   const requestFor = (repository: ImageReference, digest: Digest): HttpRequest => {
     const url = registryUrl(repository, "blobs", digest, plainHttp);
-    return pullRequest(repository, url, registryLimits.configBytes, { "accept-encoding": "identity" });
+    const headers = { "accept-encoding": "identity" };
+    return requestTo(repository, url, { maxBytes: registryLimits.configBytes, headers });
   };
   return {
     async readBlob(repository, digest) {
       const request = requestFor(repository, digest);
-      const response = await send(request);
-      if (response.status !== 200) throw refused(request, response);
+      const response = await ask(request, taking("a blob", [200]));
       const actual = digestOf(response.body);
       if (actual !== digest) throw otherDigest(request, response.body.byteLength, actual);
       return response.body;
@@ -39,7 +34,7 @@ export function blobOperations({
       const hash = createHash("sha256");
       const request = requestFor(repository, digest);
       let received = 0;
-      for await (const bytes of piecesOf(send, request, size)) {
+      for await (const bytes of piecesOf(ask, request, size)) {
         hash.update(bytes);
         received += bytes.byteLength;
         if (received > size) throw tooLarge(request, `the answer is longer than ${size} bytes`);
@@ -59,8 +54,8 @@ const pieceBytes = 16 * 1024 * 1024;
 const restBytes = 8 * 1024 * 1024;
 
 /** Asks for ranges. A registry or storage without ranges sends the whole body, which is read in pieces too. */
-async function* piecesOf(send: Send, whole: HttpRequest, size: number): AsyncGenerator<Uint8Array> {
-  const ask = (start: number) => {
+async function* piecesOf(ask: Ask, whole: HttpRequest, size: number): AsyncGenerator<Uint8Array> {
+  const read = (start: number) => {
     const length = Math.min(pieceBytes, size - start);
     const range = length < size ? { range: `bytes=${start}-${start + length - 1}` } : {};
     const headers = { ...whole.headers, ...range };
@@ -70,24 +65,26 @@ async function* piecesOf(send: Send, whole: HttpRequest, size: number): AsyncGen
       maxBytes: length,
       inPieces: start === 0 && length < size,
     };
-    const answer = send(request);
+    const answer = ask(
+      request,
+      start === 0 ? taking("a blob", [200, 206]) : taking("a part of a blob", [206]),
+    );
     // The reader may await it late, or never.
     answer.catch(() => {});
     return { request, answer, length };
   };
   let received = 0;
-  for (let next = ask(0); ; ) {
+  for (let next = read(0); ; ) {
     const { request, answer, length } = next;
     const response = await answer;
-    if (response.status === 200 && received === 0) return yield* wholeBody(request, response, size);
-    if (response.status !== 206) throw refused(request, response);
+    if (response.status === 200) return yield* wholeBody(request, response, size);
     const { body } = response;
     received += body.byteLength;
     if (body.byteLength !== length)
       throw digestMismatch(request, `${body.byteLength} bytes came where ${length} were asked for`);
     const isLast = received === size;
     // One piece ahead: it arrives while the reader works on the piece before.
-    if (!isLast) next = ask(received);
+    if (!isLast) next = read(received);
     yield body;
     if (isLast) return;
   }

@@ -1,8 +1,9 @@
-/** The requests of imgmatch to an OCI registry. Only 404 means absent; any other failure throws, a refused advice as a `refusal`. */
+/** The requests of imgmatch to an OCI registry. Only 404 means absent; any other failure throws, unless the request only advises. */
 
 import type { Manifest, ManifestDescriptor } from "../descriptor.ts";
 import type { Digest } from "../digest.ts";
 import type { ImageReference } from "../reference.ts";
+import type { RegistryError } from "./registry-error.ts";
 
 export interface RegistryClient {
   /** Describes a manifest; null for 404. */
@@ -35,17 +36,20 @@ export interface RegistryClient {
   /**
    * Yields all tags of a repository; none for 404.
    *
-   * @param options.after only those that sort behind this name, in a registry that sorts; another may yield any tags
+   * @param options.prefix only those that begin so, and a few more, in a registry that sorts; another may yield any tags
    */
   listTags(
     repository: ImageReference,
-    options?: AdviceOptions & { readonly after?: string },
+    options?: AdviceOptions & { readonly prefix?: string | undefined },
   ): AsyncIterable<string>;
 }
 
 export interface AdviceOptions {
-  /** The caller can do without the answer: a `RegistryError` that is a `refusal` tells that the registry does not want to give it. */
-  readonly advises?: boolean;
+  /**
+   * Given where the caller can do without the answer: gets the refusal, which then counts as "nothing there". All other requests decide: a
+   * wrong "absent" could overwrite or drop something there.
+   */
+  readonly onRefusal?: ((why: RegistryError) => void) | undefined;
 }
 
 /** Reads the manifests that name an image as their subject: signatures, attestations (OCI distribution-spec, "Listing Referrers"). */

@@ -2,7 +2,7 @@
 
 import { setMaxListeners } from "node:events";
 import { withAbsence } from "./absence.ts";
-import { withAdvice } from "./advice.ts";
+import { asking } from "./ask.ts";
 import { withAuthorization } from "./authorize.ts";
 import { blobOperations } from "./blobs.ts";
 import type { BlobCopier, BlobWriter, PushAsker, ReferrersReader, RegistryClient } from "./client.ts";
@@ -37,7 +37,7 @@ export interface RegistryOptions {
   readonly signal?: AbortSignal | undefined;
   /** The repositories that the run writes, as `formatRepository` writes them: see {@link withRightsOfRun}. Default: none. */
   readonly writes?: readonly string[] | undefined;
-  /** Gets a line for each refusal that the work goes on without: see {@link withAdvice}. */
+  /** Gets a line for each refusal that the work goes on without: see {@link asking}. */
   readonly tell?: ((line: string) => void) | undefined;
   /** Tags of a page. Default: 1000, the most that registries allow. */
   readonly pageSize?: number | undefined;
@@ -78,14 +78,15 @@ export function createRegistryClient(options: RegistryOptions = {}): FullRegistr
   const withLogin = withAuthorization(withRedirects(once, plainHttp), once, { credentials, plainHttp });
   const isWritten = writtenBy(options.writes ?? [], plainHttp);
   const withRights = withRightsOfRun(withLogin, isWritten);
-  const send = withAdvice(withAbsence({ send: withRights, plainHttp }, isWritten), tell);
-  const blobs = blobOperations({ send, plainHttp });
+  const ask = asking(withAbsence({ send: withRights, plainHttp }, isWritten), tell);
+  const operations = { ask, plainHttp };
+  const blobs = blobOperations(operations);
   return {
-    ...manifestOperations({ send, plainHttp }),
+    ...manifestOperations(operations),
     ...blobs,
-    ...copyOperations({ send, plainHttp, streamBlob: blobs.streamBlob }),
-    ...referrersOperations({ send, plainHttp }),
-    ...rightOperations({ send, plainHttp }),
-    ...tagOperations({ send, plainHttp, pageSize: options.pageSize ?? 1000 }),
+    ...copyOperations({ ...operations, streamBlob: blobs.streamBlob }),
+    ...referrersOperations(operations),
+    ...rightOperations(operations),
+    ...tagOperations({ ...operations, pageSize: options.pageSize ?? 1000 }),
   };
 }

@@ -8,6 +8,7 @@ import {
   type RegistryErrorEntry,
   type TransportError,
 } from "./registry-error.ts";
+import { type Digest, isDigest } from "../digest.ts";
 import { printable } from "../../printable.ts";
 import type { HttpRequest, HttpResponse, Scope } from "./transport.ts";
 
@@ -80,6 +81,17 @@ export const digestMismatch = failure(
   "REGISTRY_DIGEST_MISMATCH",
   () => "try again; if it stays so, the registry or a proxy before it holds damaged or changed content",
 );
+
+/** Throws where the registry tells of other content than what was sent. */
+export function requireStored(
+  request: Request,
+  digest: Digest,
+  { headers }: Pick<HttpResponse, "headers">,
+): void {
+  const stored = headers["docker-content-digest"];
+  if (isDigest(stored) && stored !== digest)
+    throw digestMismatch(request, `expected ${digest}, the registry has stored ${stored}`);
+}
 
 export function authFailed(request: Request, what: string, loginBy?: HttpResponse["loginBy"]): RegistryError {
   return failure("REGISTRY_AUTH", () => authFix(request, 401, loginBy))(request, what);

@@ -3,31 +3,20 @@
 import { isIndexType } from "../media-types.ts";
 import type { Manifest, Subject } from "../descriptor.ts";
 import { withTag } from "../reference.ts";
-import { unlessRefused } from "./advice.ts";
 import { referrersTag } from "./attachment-tags.ts";
-import type { EvidenceReader, Referrer } from "./client.ts";
+import type { AdviceOptions, EvidenceReader, Referrer } from "./client.ts";
 import { parseReferrers } from "./referrers.ts";
-import type { RegistryError } from "./registry-error.ts";
 
-/**
- * The manifests of both lists whose subject is the image: a registry may have got the API after the tags.
- *
- * @param onRefusal gets the refusal of a list, which then counts as empty. Without it a refusal throws: the lists decide
- */
+/** The manifests of both lists whose subject is the image: a registry may have got the API after the tags. */
 export async function findReferrers(
   registry: Pick<EvidenceReader, "readManifest" | "readReferrers">,
   subject: Subject,
-  onRefusal?: (why: RegistryError) => void,
+  advice: AdviceOptions = {},
 ): Promise<readonly Referrer[]> {
   const { reference, digest } = subject;
-  const options = { advises: onRefusal !== undefined };
-  const without = (why: RegistryError) => {
-    onRefusal?.(why);
-    return null;
-  };
   const [listed, tagged] = await Promise.all([
-    unlessRefused(registry.readReferrers(reference, digest, options), without),
-    unlessRefused(registry.readManifest(withTag(reference, referrersTag(digest)), options), without),
+    registry.readReferrers(reference, digest, advice),
+    registry.readManifest(withTag(reference, referrersTag(digest)), advice),
   ]);
   const all = [...(listed ?? []), ...(taggedReferrers(tagged, subject) ?? [])];
   return [...new Map(all.map((each) => [each.digest, each])).values()];

@@ -1,5 +1,6 @@
 /** Reads a registry with a caller's permission: sends the caller's `Authorization`, and answers the registry's challenge. */
 
+import { asking } from "./ask.ts";
 import { authorized } from "./authorize.ts";
 import { blobOperations } from "./blobs.ts";
 import type { ReferrersReader, RegistryClient } from "./client.ts";
@@ -48,22 +49,23 @@ export function createForwardingClient(
   const transport = createTransport({ ...options, timeoutMs });
   const send = withRedirects(withRetries(transport, { retries: 0, signal }), plainHttp);
   return (authorization) => {
-    const ask: Send = async (request) => {
+    const sendFor: Send = async (request) => {
       const response = await send(authorized(request, authorization));
       refuseChallenge(request.url, response);
       return response;
     };
-    const { findManifest, readManifest } = manifestOperations({ plainHttp, send: ask });
+    const operations = { plainHttp, ask: asking(sendFor) };
+    const { findManifest, readManifest } = manifestOperations(operations);
     return {
       findManifest,
       readManifest,
       // For the small evidence of a manifest, such as signatures.
-      streamBlob: blobOperations({ plainHttp, send: ask }).streamBlob,
-      ...referrersOperations({ plainHttp, send: ask }),
+      streamBlob: blobOperations(operations).streamBlob,
+      ...referrersOperations(operations),
       knock: async (registry) => {
         const url = apiUrl(registry, plainHttp);
         const headers = { "user-agent": "imgmatch" };
-        await ask({ method: "GET", url, headers, maxBytes: registryLimits.errorBytes });
+        await sendFor({ method: "GET", url, headers, maxBytes: registryLimits.errorBytes });
       },
     };
   };

@@ -9,43 +9,31 @@ import { formatImageReference, type ImageReference } from "../reference.ts";
 import type { RegistryClient } from "./client.ts";
 import type { Manifest, ManifestDescriptor } from "../descriptor.ts";
 import { registryUrl } from "./registry-endpoint.ts";
-import { digestMismatch, malformed, refused } from "./failure.ts";
+import { type Question, type OperationOptions, taking } from "./ask.ts";
+import { digestMismatch, malformed, requireStored } from "./failure.ts";
+import { RegistryError } from "./registry-error.ts";
 import { registryLimits } from "../../io/limits.ts";
-import type { Advising, HttpRequest, HttpResponse, OperationOptions } from "./transport.ts";
+import { type HttpRequest, type HttpResponse, requestTo } from "./transport.ts";
 
 type ManifestOperations = Pick<
   RegistryClient,
   "findManifest" | "readManifest" | "writeManifest" | "removeTag" | "removeManifest"
 >;
 
-type ReadOptions = NonNullable<Parameters<RegistryClient["readManifest"]>[1]>;
+const rights = { GET: "pull", HEAD: "pull", PUT: "pull,push", DELETE: "delete,pull" } as const;
 
-const advising: Advising = {
-  on: "attached",
-  wants: "a manifest",
-  isAnswer: ({ status, body }) => status === 404 || (status === 200 && isRecord(parseJson(body))),
-};
-
-export function manifestOperations({ send, plainHttp }: OperationOptions): ManifestOperations {
-  function requestFor(reference: ImageReference, method: HttpRequest["method"], name: string): HttpRequest {
-    return {
-      method,
-      url: registryUrl(reference, "manifests", name, plainHttp),
-      headers: { accept: acceptedTypes, "accept-encoding": "identity", "user-agent": "imgmatch" },
-      maxBytes: registryLimits.manifestBytes,
-      scope: {
-        repository: reference.repository,
-        actions: method === "DELETE" ? "delete,pull" : method === "PUT" ? "pull,push" : "pull",
-      },
-    };
+export function manifestOperations({ ask, plainHttp }: OperationOptions): ManifestOperations {
+  function requestFor(reference: ImageReference, method: keyof typeof rights, name: string): HttpRequest {
+    const url = registryUrl(reference, "manifests", name, plainHttp);
+    const headers = { accept: acceptedTypes, "accept-encoding": "identity" };
+    return requestTo(reference, url, { method, headers, actions: rights[method] });
   }
 
   async function findManifest(reference: ImageReference): Promise<ManifestDescriptor | null> {
     const request = requestFor(reference, "HEAD", nameToRead(reference));
-    const response = await send(request);
-    if (response.status === 404) return null;
     // 405: some proxies know only GET.
-    if (response.status !== 200 && response.status !== 405) throw refused(request, response);
+    const response = await ask(request, taking("a manifest", [200, 404, 405]));
+    if (response.status === 404) return null;
     const described = response.status === 200 ? describedBy(response) : null;
     if (described === null) {
       const manifest = await readManifest(reference);
@@ -55,27 +43,30 @@ export function manifestOperations({ send, plainHttp }: OperationOptions): Manif
     return described;
   }
 
-  async function readManifest(
-    reference: ImageReference,
-    { advises = false, size = registryLimits.manifestBytes }: ReadOptions = {},
-  ): Promise<Manifest | null> {
+  const readManifest: RegistryClient["readManifest"] = async (
+    reference,
+    { size = registryLimits.manifestBytes, ...advice } = {},
+  ) => {
     const maxBytes = Math.min(size, registryLimits.manifestBytes);
-    const asked = { ...requestFor(reference, "GET", nameToRead(reference)), maxBytes };
-    const request = advises ? { ...asked, advises: advising } : asked;
-    const response = await send(request);
-    if (response.status === 404) return null;
-    if (response.status !== 200) throw refused(request, response);
-    const bytes = response.body;
-    const digest = digestOf(bytes);
-    const promised = response.headers["docker-content-digest"];
-    if (reference.digest !== null) checkEqual(request, reference.digest, digest);
-    else if (isDigest(promised)) checkEqual(request, promised, digest);
-    const json = parseJson(bytes);
-    if (!isRecord(json)) throw malformed(request, `the manifest is not JSON (${bytes.byteLength} bytes)`);
-    const mediaType = mediaTypeOf(response) ?? json.mediaType;
-    if (!isMediaType(mediaType)) throw malformed(request, "the manifest has no media type");
-    return { digest, mediaType, size: bytes.byteLength, bytes };
-  }
+    const request = { ...requestFor(reference, "GET", nameToRead(reference)), maxBytes };
+    const question: Question<Manifest | null> = {
+      ...{ on: "attached", wants: "a manifest" },
+      read(response) {
+        const { status, body: bytes } = response;
+        if (status !== 200) return status === 404 ? null : undefined;
+        const digest = digestOf(bytes);
+        const promised = response.headers["docker-content-digest"];
+        if (reference.digest !== null) checkEqual(request, reference.digest, digest);
+        else if (isDigest(promised)) checkEqual(request, promised, digest);
+        const json = parseJson(bytes);
+        if (!isRecord(json)) return undefined;
+        const mediaType = mediaTypeOf(response) ?? json.mediaType;
+        if (!isMediaType(mediaType)) throw malformed(request, "the manifest has no media type");
+        return { digest, mediaType, size: bytes.byteLength, bytes };
+      },
+    };
+    return ask(request, question, advice);
+  };
 
   async function writeManifest(reference: ImageReference, manifest: Manifest): Promise<Digest> {
     const { bytes, mediaType } = manifest;
@@ -86,13 +77,11 @@ export function manifestOperations({ send, plainHttp }: OperationOptions): Manif
     const base = requestFor(reference, "PUT", name);
     const headers = { ...base.headers, "content-type": mediaType };
     const request: HttpRequest = { ...base, headers, body: bytes, once: reference.tag !== null };
-    const response = await send(request);
-    if (response.status >= 300) {
-      if (reference.tag !== null && (await isRefusalOfTheSame(reference, digest, response))) return digest;
-      throw refused(request, response);
+    try {
+      requireStored(request, digest, await ask(request, stored));
+    } catch (error) {
+      if (reference.tag === null || !(await isRefusalOfTheSame(reference, digest, error))) throw error;
     }
-    const stored = response.headers["docker-content-digest"];
-    if (isDigest(stored)) checkEqual(request, digest, stored);
     return digest;
   }
 
@@ -100,20 +89,21 @@ export function manifestOperations({ send, plainHttp }: OperationOptions): Manif
   async function isRefusalOfTheSame(
     reference: ImageReference,
     digest: Digest,
-    { status }: HttpResponse,
+    error: unknown,
   ): Promise<boolean> {
+    const status = error instanceof RegistryError ? (error.status ?? 0) : 0;
     if (status < 400 || status >= 500 || status === 401 || status === 404 || status === 429) return false;
     const current = await findManifest({ ...reference, digest: null }).catch(() => null);
     return current?.digest === digest;
   }
 
   async function remove(reference: ImageReference, name: string): Promise<boolean> {
-    const request = requestFor(reference, "DELETE", name);
-    const response = await send(request);
-    if (response.status >= 200 && response.status < 300) return true;
-    // 400 or 405: not offered (OCI distribution-spec, "Deleting tags", "Deleting Manifests").
-    if (response.status === 400 || response.status === 405) return false;
-    if (response.status !== 404) throw refused(request, response);
+    const { status } = await ask(
+      requestFor(reference, "DELETE", name),
+      // 400 or 405: not offered (OCI distribution-spec, "Deleting tags", "Deleting Manifests").
+      taking("a removal", [200, 202, 204, 400, 404, 405]),
+    );
+    if (status < 300 || status !== 404) return status < 300;
     // Some registries accept only digests here, so 404 says nothing about a tag.
     return name === reference.tag && (await findManifest({ ...reference, digest: null })) === null;
   }
@@ -124,6 +114,17 @@ export function manifestOperations({ send, plainHttp }: OperationOptions): Manif
     removeManifest: async (reference) => remove(reference, reference.digest ?? noName(reference)),
   };
 }
+
+/** A 200 without a digest is the page of a proxy: registries answer 201, some 202. */
+const stored: Question<HttpResponse> = {
+  wants: "that of a registry that has stored the manifest",
+  read: (response) => {
+    const { status, headers } = response;
+    return status < 300 && (status !== 200 || isDigest(headers["docker-content-digest"]))
+      ? response
+      : undefined;
+  },
+};
 
 /** The digest, else the tag, else `latest`. */
 function nameToRead({ digest, tag }: ImageReference): string {

@@ -10,7 +10,7 @@ import type { RegistryClient } from "./client.ts";
 import type { Manifest } from "../descriptor.ts";
 import { RegistryError } from "./registry-error.ts";
 import { storedBlobs } from "./stored-blobs.ts";
-import type { StoredBlobs } from "../../lock/lock.ts";
+import type { LockedStart, StoredBlobs } from "../../lock/lock.ts";
 
 interface PlatformImage {
   /** The digest of the platform's manifest, and not of an index around it. */
@@ -31,6 +31,8 @@ export interface ImageConfig {
   readonly env: readonly string[];
   /** True if it has `ONBUILD` instructions. */
   readonly onbuild: boolean;
+  /** Its program, and whether its start or its history shows a shell. */
+  readonly start: LockedStart;
 }
 
 /** A reference that is no image for the platform: a chart, an index for others. */
@@ -89,7 +91,13 @@ export function parseImageConfig(bytes: Uint8Array): ImageConfig | null {
   if (!isRecord(json)) return null;
   const [os, architecture] = [text(json.os), text(json.architecture)];
   if (os === null || architecture === null) return null;
-  const { Labels: labels, Env: env, OnBuild: triggers } = fieldsOf(json.config);
+  const { Labels: labels, Env: env, OnBuild: triggers, Entrypoint, Cmd, Shell } = fieldsOf(json.config);
+  const words = (list: unknown) =>
+    (Array.isArray(list) ? list : []).filter((each) => typeof each === "string");
+  const [entrypoint, cmd, shell] = [words(Entrypoint), words(Cmd), words(Shell)];
+  const history = (Array.isArray(json.history) ? json.history : []).map(
+    (step) => text(fieldsOf(step).created_by) ?? "",
+  );
   return {
     os,
     architecture,
@@ -97,7 +105,21 @@ export function parseImageConfig(bytes: Uint8Array): ImageConfig | null {
     labels: textsOf(labels),
     env: (Array.isArray(env) ? env : []).filter((each) => typeof each === "string"),
     onbuild: Array.isArray(triggers) && triggers.length > 0,
+    start: {
+      ...{ entrypoint, cmd, ...(shell.length > 0 && { shell }) },
+      hasShell: [entrypoint[0], cmd[0], shell[0]].some(namesShell) || history.some(ranShell),
+    },
   };
+}
+
+/** Where one of these shells is, `/bin/sh` is too. */
+export function namesShell(word: string | undefined): boolean {
+  return /^(\/(usr\/)?bin\/)?(sh|bash|ash|dash)$/.test(word ?? "");
+}
+
+/** A step that a shell has run, in the words of builders. Docker's old builder writes `/bin/sh -c #(nop)` for steps that ran nothing. */
+function ranShell(step: string): boolean {
+  return /^(RUN (\|\d+ .*)?)?\/bin\/(sh|bash) -[a-z]*c (?!#\(nop\))/.test(step);
 }
 
 /** The digest of a platform's image in an index. Throws `REGISTRY_FAILED` if there is none. */

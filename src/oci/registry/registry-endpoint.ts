@@ -54,3 +54,8 @@ export function isLoopback(host: string): boolean {
     /^127(\.\d{1,3}){3}$/.test(name)
   );
 }
+
+/** Docker takes plain http from a registry on loopback by itself; Podman and Buildah have to be told. */
+export function podmanTls(registry: string): readonly string[] {
+  return isLoopback(registry) ? ["--tls-verify=false"] : [];
+}

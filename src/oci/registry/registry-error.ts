@@ -21,8 +21,6 @@ export class RegistryError extends ImgmatchError {
   readonly unclear: boolean = false;
   /** The wait that the registry asks for; 0 if it asks for none. */
   readonly retryAfterMs: number = 0;
-  /** True if the request only advises, and the registry does not want to answer: see advice.ts. */
-  readonly refusal: boolean = false;
 
   constructor(problem: Problem, failure: Partial<Failure> = {}, options?: ErrorOptions) {
     super(problem, options);

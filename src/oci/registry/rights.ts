@@ -3,13 +3,12 @@
 import { type ImageReference, parseImageReference } from "../reference.ts";
 import { attempt } from "../../io/attempt.ts";
 import type { PushAsker } from "./client.ts";
-import { nextUploadUrl, uploadRequest } from "./copy-blob.ts";
-import { registryLimits } from "../../io/limits.ts";
+import { type OperationOptions, taking } from "./ask.ts";
+import { nextUploadUrl, uploadStart } from "./copy-blob.ts";
 import { acceptedTypes } from "../media-types.ts";
-import { refused, registryErrors } from "./failure.ts";
-import { isTemporaryStatus, RegistryError } from "./registry-error.ts";
+import { RegistryError } from "./registry-error.ts";
 import { apiUrl, registryUrl } from "./registry-endpoint.ts";
-import { type HttpRequest, type OperationOptions, pullRequest, type Send } from "./transport.ts";
+import { type HttpRequest, requestTo, type Send } from "./transport.ts";
 
 /**
  * Asks for the right to push with each request to a repository that the run writes. A registry may show only to those who may push that a
@@ -41,38 +40,29 @@ export function writtenBy(
   return ({ url, scope }) => scope !== undefined && written.has(keyOf(url, scope.repository));
 }
 
-export function rightOperations({ send, plainHttp }: OperationOptions): PushAsker {
-  async function cancel(of: ImageReference, url: URL): Promise<void> {
-    const scope = { repository: of.repository, actions: "delete,pull" } as const;
-    await send({ ...uploadRequest(of, "DELETE", url, { once: true }), scope });
-  }
-
+export function rightOperations({ ask, plainHttp }: OperationOptions): PushAsker {
   /** ECR cuts the connection of a push to a repository that is not there (aws/containers-roadmap#1970). A look is answered. */
   async function requireRepository(of: ImageReference): Promise<void> {
     const url = registryUrl(of, "manifests", "latest", plainHttp);
-    const request = pullRequest(of, url, registryLimits.manifestBytes, { accept: acceptedTypes });
-    const response = await send(request).catch(() => null);
-    const isUnknown = registryErrors(response?.body ?? Buffer.of()).some(
-      ({ code }) => code === "NAME_UNKNOWN",
-    );
-    if (response?.status === 404 && isUnknown) throw refused(request, response);
+    const request = requestTo(of, url, { headers: { accept: acceptedTypes } });
+    const failure = await ask(request, taking("a manifest", [200])).catch((error: unknown) => error);
+    if (!(failure instanceof RegistryError) || failure.status !== 404) return;
+    if (failure.errors.some(({ code }) => code === "NAME_UNKNOWN")) throw failure;
   }
 
   return {
     async requirePush(repository) {
-      const url = registryUrl(repository, "blobs", "uploads/", plainHttp);
-      const request = uploadRequest(repository, "POST", url, { body: new Uint8Array() });
-      const response = await send(request).catch((error: unknown) => {
-        if (error instanceof RegistryError && (error.temporary || error.code === "REGISTRY_UNREACHABLE"))
-          return null;
-        throw error;
+      const request = uploadStart(repository, plainHttp);
+      const begun = await ask(request, taking("an upload", [202])).catch(async (error: unknown) => {
+        if (!(error instanceof RegistryError)) throw error;
+        if (!error.temporary && error.code !== "REGISTRY_UNREACHABLE") throw error;
+        if (error.status === null) await requireRepository(repository);
       });
-      if (response === null) return requireRepository(repository);
-      if (isTemporaryStatus(response.status, [])) return;
-      if (response.status !== 202) throw refused(request, response);
-      const upload = attempt(() => nextUploadUrl(request, response), null);
+      const url = begun && attempt(() => nextUploadUrl(request, begun), null);
+      if (!url) return;
+      const cancel = requestTo(repository, url, { method: "DELETE", actions: "delete,pull", once: true });
       // Best effort: registries remove uploads that nobody ends.
-      if (upload !== null) await cancel(repository, upload).catch(() => {});
+      await ask(cancel, taking("an end", [204])).catch(() => {});
     },
   };
 }

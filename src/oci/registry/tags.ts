@@ -1,101 +1,73 @@
-/** Lists tags, page by page. */
+/** Lists tags. */
 
+import type { OperationOptions } from "./ask.ts";
 import type { ImageReference } from "../reference.ts";
-import { unlessRefused } from "./advice.ts";
 import type { RegistryClient } from "./client.ts";
-import { namedUrl, registryUrl } from "./registry-endpoint.ts";
-import { malformed, refused, tooLarge } from "./failure.ts";
+import { pagesOf } from "./pages.ts";
+import { registryUrl } from "./registry-endpoint.ts";
 import { isRecord, parseJson } from "../../io/json.ts";
 import { registryLimits } from "../../io/limits.ts";
-import {
-  type Advising,
-  type HttpRequest,
-  type HttpResponse,
-  type OperationOptions,
-  pullRequest,
-} from "./transport.ts";
+import { requestTo } from "./transport.ts";
+
+const list = {
+  on: "tags",
+  wants: "a list of tags",
+  read: parseTags,
+  keyOf: (tag: string) => tag,
+  most: {
+    pages: registryLimits.tagPages,
+    pageBytes: registryLimits.tagPageBytes,
+    bytes: registryLimits.tagBytes,
+    entries: registryLimits.tags,
+  },
+} as const;
 
 export function tagOperations({
-  send,
+  ask,
   plainHttp,
   pageSize,
 }: OperationOptions & { readonly pageSize: number }): Pick<RegistryClient, "listTags"> {
   return {
-    async *listTags(repository, { advises = false, after } = {}) {
-      const first = registryUrl(repository, "tags", "list", plainHttp);
-      first.searchParams.set("n", String(pageSize));
-      if (after !== undefined) first.searchParams.set("last", after);
-      const seen = new Set<string>();
-      let pages = 0;
-      let left: number = registryLimits.tagBytes;
-      for (let url: URL | null = first; url !== null; ) {
-        const most = Math.min(registryLimits.tagPageBytes, left);
-        const asked = pullRequest(repository, url, most, { accept: "application/json" });
-        const request = advises && url === first ? { ...asked, advises: advising } : asked;
-        const response = await send(request);
-        if (response.status === 404 && url === first) return;
-        if (response.status !== 200) throw refused(request, response);
-        left -= response.body.byteLength;
-        const fresh = tagsOf(request, response).filter((tag) => !seen.has(tag));
-        if (++pages > registryLimits.tagPages || seen.size + fresh.length > registryLimits.tags) {
-          const most = `${registryLimits.tags} tags on ${registryLimits.tagPages} pages`;
-          throw tooLarge(request, `the list of tags does not end: more than ${most}`);
-        }
-        url = nextPage(url, response.headers.link);
-        // Pages without a new tag would go on for ever.
-        if (url !== null && fresh.length === 0)
-          throw malformed(request, `the pages go in a circle after ${seen.size} tags`);
-        for (const tag of fresh) {
-          seen.add(tag);
-          yield tag;
-        }
+    async *listTags(repository, { prefix, ...advice } = {}) {
+      const url = registryUrl(repository, "tags", "list", plainHttp);
+      url.searchParams.set("n", String(pageSize));
+      if (prefix !== undefined) url.searchParams.set("last", prefix);
+      const first = requestTo(repository, url, { headers: { accept: "application/json" } });
+      for await (const page of pagesOf(ask, first, list, advice)) {
+        yield* page;
+        const [last = ""] = page.slice(-1);
+        if (prefix !== undefined && isAscending([prefix, ...page]) && !last.startsWith(prefix)) return;
       }
     },
   };
 }
 
-/** All tags; null where the registry refuses to list them. */
-export function listedTags(
-  registry: Pick<RegistryClient, "listTags">,
-  repository: ImageReference,
-): Promise<ReadonlySet<string> | null> {
-  const list = async () => {
-    const tags = new Set<string>();
-    for await (const tag of registry.listTags(repository, { advises: true })) tags.add(tag);
-    return tags;
-  };
-  return unlessRefused(list(), () => null);
-}
-
-const advising: Advising = {
-  on: "tags",
-  wants: "a list of tags",
-  isAnswer: (response) =>
-    response.status === 404 || (response.status === 200 && parseTags(response.body) !== null),
-};
-
-function tagsOf(request: HttpRequest, { body }: HttpResponse): readonly string[] {
-  const tags = parseTags(body);
-  if (tags === null) throw malformed(request, "the answer is not a list of tags");
-  return tags;
-}
-
-function parseTags(body: Uint8Array): readonly string[] | null {
-  const json = parseJson(body);
-  // An empty repository is `"tags": null`.
-  const tags = isRecord(json) ? (json.tags ?? []) : null;
-  return Array.isArray(tags) && tags.every((tag) => typeof tag === "string") ? tags : null;
+function isAscending(names: readonly string[]): boolean {
+  return names.every((name, index) => index === 0 || name > (names[index - 1] ?? ""));
 }
 
 /**
- * The target of `Link: <…>; rel="next"` (RFC 8288), always on the same host: registries behind a proxy often name the wrong scheme, and the
- * login must not go elsewhere.
+ * All tags; null where the registry refuses to list them.
+ *
+ * @param prefix only those that begin so, in a registry that sorts
  */
-export function nextPage(current: URL, link: string | string[] | undefined): URL | null {
-  const header = Array.isArray(link) ? link.join(", ") : (link ?? "");
-  // No `<` inside the target: so each try ends at the next `<`, and the time is linear.
-  const target = namedUrl(/<([^<>]*)>\s*;[^,<]*\brel="?next"?/i.exec(header)?.[1], current);
-  if (target === null) return null;
-  const { pathname, search } = target;
-  return Object.assign(new URL(current), { pathname, search });
+export async function listedTags(
+  registry: Pick<RegistryClient, "listTags">,
+  repository: ImageReference,
+  prefix?: string,
+): Promise<ReadonlySet<string> | null> {
+  const tags = new Set<string>();
+  let isRefused = false;
+  const onRefusal = (): void => {
+    isRefused = true;
+  };
+  for await (const tag of registry.listTags(repository, { onRefusal, prefix })) tags.add(tag);
+  return isRefused ? null : tags;
+}
+
+function parseTags(body: Uint8Array): readonly string[] | undefined {
+  const json = parseJson(body);
+  // An empty repository is `"tags": null`.
+  const tags = isRecord(json) ? (json.tags ?? []) : null;
+  return Array.isArray(tags) && tags.every((tag) => typeof tag === "string") ? tags : undefined;
 }

@@ -14,31 +14,23 @@ import type { ImageReference } from "../reference.ts";
 import { type AgentOptions, createAgents } from "./proxy.ts";
 import { TransportError, transportError } from "./registry-error.ts";
 
+type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+
 export interface HttpRequest {
   readonly method: "GET" | "HEAD" | "PUT" | "POST" | "PATCH" | "DELETE";
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
   /** A body that is sent while it is read. Each try opens it anew. */
-  readonly stream?: { readonly size: number; readonly open: () => AsyncIterable<Uint8Array> };
+  readonly stream?: { readonly size: number; readonly open: () => Pieces };
   /** Longest body of a successful answer, in bytes. */
   readonly maxBytes: number;
   /** A longer body of an answer with 200 is allowed: {@link HttpResponse.rest} reads the rest. */
   readonly inPieces?: boolean;
   /** The right that the request needs. */
   readonly scope?: Scope;
-  /** The request only advises. */
-  readonly advises?: Advising;
   /** No wrapper may repeat the request. The write of a tag follows a look at it, so a second write needs a second look. */
   readonly once?: boolean;
-}
-
-/** Marks a request that advises. All others decide: a wrong "absent" could overwrite or drop something there. */
-export interface Advising {
-  readonly on: "tags" | "mount" | "attached";
-  /** Words for what `isAnswer` takes. */
-  readonly wants: string;
-  readonly isAnswer: (response: HttpResponse) => boolean;
 }
 
 /** A right in a repository, as the token protocol words it (distribution, `docs/content/spec/auth/scope.md`). */
@@ -72,20 +64,19 @@ interface BodyRest {
 /** Any status is an answer. Throws {@link TransportError} if no whole answer comes. */
 export type Send = (request: HttpRequest) => Promise<HttpResponse>;
 
-export interface OperationOptions {
-  readonly send: Send;
-  readonly plainHttp: (host: string) => boolean;
-}
-
-/** A request that reads from a repository. */
-export function pullRequest(
+/** A request about a repository. Default: to read from it at most what a manifest may have. */
+export function requestTo(
   { repository }: ImageReference,
   url: URL,
-  maxBytes: number,
-  headers: Readonly<Record<string, string>>,
+  more: Partial<Omit<HttpRequest, "url" | "scope">> & Partial<Pick<Scope, "actions">> = {},
 ): HttpRequest {
-  const scope = { repository, actions: "pull" } as const;
-  return { method: "GET", url, headers: { ...headers, "user-agent": "imgmatch" }, maxBytes, scope };
+  const { actions = "pull", headers, ...rest } = more;
+  return {
+    ...{ method: "GET", url, maxBytes: registryLimits.manifestBytes },
+    ...rest,
+    headers: { ...headers, "user-agent": "imgmatch" },
+    scope: { repository, actions },
+  };
 }
 
 function lengthOf({ body, stream }: HttpRequest): Readonly<Record<string, number>> {

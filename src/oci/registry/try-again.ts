@@ -110,9 +110,11 @@ export function withRetries(send: Send, policy: RetryPolicy): Send {
       let waitMs = retryDelayMs(attempts, random);
       try {
         const response = await send(request);
-        const isTemporary = isTemporaryStatus(response.status, registryErrors(response.body));
+        const { status, body } = response;
+        // Of other answers, an index of megabytes among them, the body tells nothing.
+        const isTemporary = isTemporaryStatus(status, status === 400 ? registryErrors(body) : []);
         if (isTemporary) waitMs = Math.max(waitMs, retryAfterMs(response, now()));
-        const most = response.status === 429 ? turns : retries;
+        const most = status === 429 ? turns : retries;
         if (!isTemporary || isLast(waitMs, most)) return { ...response, attempts };
       } catch (error) {
         if (!(error instanceof TransportError)) throw error;

@@ -1,11 +1,11 @@
 /** Signs by the program `cosign`, with keys that stay in a key service, in hardware or in a cluster. */
 
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ImgmatchError } from "../../errors.ts";
 import { fieldsOf, parseJson, text } from "../../io/json.ts";
 import { findProgram, runProgram } from "../../io/run-program.ts";
+import { withTemporaryFolder } from "../../io/temporary-folder.ts";
 import type { Environment } from "../../io/world.ts";
 import { type SigningKey, signingFailed } from "./signer.ts";
 
@@ -40,7 +40,7 @@ export async function openCosignKey(name: string, env: Environment): Promise<Sig
   return {
     name,
     publicKey,
-    sign: (message) => inFolder((folder) => signIn(folder, message)),
+    sign: (message) => withTemporaryFolder((folder) => signIn(folder, message)),
   };
 
   async function signIn(folder: string, message: Uint8Array): Promise<Buffer> {
@@ -57,16 +57,6 @@ export async function openCosignKey(name: string, env: Environment): Promise<Sig
     if (isOld) return Buffer.from(await readFile(answer, "utf8"), "base64");
     const { messageSignature } = fieldsOf(parseJson(await readFile(answer)));
     return Buffer.from(text(fieldsOf(messageSignature).signature) ?? "", "base64");
-  }
-}
-
-/** The content is no secret. Only this user can change it in the folder. */
-async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), "imgmatch-sign-"));
-  try {
-    return await work(folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
   }
 }
 

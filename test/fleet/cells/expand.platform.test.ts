@@ -147,8 +147,8 @@ describe("spellings", () => {
       ["14.0.1_7.0", "impossible"],
     ]);
     expect(unknownTargets(cells.slice(1, 3).map(({ cell }) => cell))).toEqual([
-      "whether CUDA 12.9.2 compiles for sm_70 is not known: the build will tell",
-      "whether CUDA 13.9.1 compiles for sm_90 is not known: the build will tell",
+      "whether CUDA 12.9.2 compiles for sm_70 is in no table of 2026-11-29: the build will tell",
+      "whether CUDA 13.9.1 compiles for sm_90 is in no table of 2026-11-29: the build will tell",
     ]);
   });
 });

@@ -26,6 +26,29 @@ describe("writtenSecrets", () => {
     ]);
   });
 
+  it("lets a name be that the matrix declares, and no value of a secret's form", () => {
+    const lines = [
+      "ENV JUPYTER_TOKEN=x",
+      "RUN DJANGO_SECRET_KEY=build-time-dummy ./manage.py collectstatic",
+      "ARG A_KEY=x",
+    ];
+    const of = (line: string, notSecret: readonly string[]) =>
+      parseDockerfile(`FROM scratch\n${line}\n`).instructions.flatMap((each) =>
+        writtenSecrets(each, "f", notSecret),
+      );
+    for (const [index, name] of ["JUPYTER_TOKEN", "DJANGO_SECRET_KEY", "A_KEY"].entries()) {
+      const [problem] = of(lines[index] ?? "", []);
+      expect(problem?.fix).toContain(`if it is no secret, add notSecret: [${name}] to the matrix`);
+      expect(of(lines[index] ?? "", [name])).toEqual([]);
+      expect(of(lines[index] ?? "", ["OTHER"])).toHaveLength(1);
+    }
+    const [token] = of(`ENV JUPYTER_TOKEN=ghp_${"a1".repeat(18)}`, ["JUPYTER_TOKEN"]);
+    expect([token?.message.includes("a GitHub token"), token?.fix?.includes("notSecret")]).toEqual([
+      true,
+      false,
+    ]);
+  });
+
   it("shows no value", () => {
     const [[, message] = []] = found("ENV DB_PASSWORD=hunter2");
     expect(message).not.toContain("hunter2");

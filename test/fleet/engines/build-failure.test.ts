@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { adviceFor } from "../../../src/fleet/engines/advice.ts";
 import { buildFailure } from "../../../src/fleet/engines/build-failure.ts";
 
-const request = { cell: "cell", dockerfile: "FROM scratch\n" };
+const request = { cell: "cell", dockerfile: "FROM scratch\n", platform: "linux/arm64" };
 
 describe("why a build failed", () => {
   it.each([
@@ -19,6 +19,17 @@ describe("why a build failed", () => {
   ])("%s: %s is %s", (step, message, code) => {
     expect(buildFailure(request, { step, message, lastLines: [] }, adviceFor("engine"))).toMatchObject({
       code,
+    });
+  });
+
+  // Printed by BuildKit of Docker 20.10, where nothing is registered for arm64.
+  it("no program of the cell's platform starts: names QEMU and other builders", () => {
+    const lastLines = ["exec /h: exec format error"];
+    const failed = { step: "[3/3] RUN /h", message: "executor failed running [/h]: exit code: 1", lastLines };
+    const { problems } = buildFailure(request, failed, adviceFor("engine"));
+    expect(problems[0]).toMatchObject({
+      code: "BUILD_FAILED",
+      fix: expect.stringMatching(/no programs of linux\/arm64.*qemu-user-static.*--builder/),
     });
   });
 
@@ -61,8 +72,17 @@ describe("why a build failed", () => {
       message: "dockerfile parse error line 3: unknown instruction: SET",
       lastLines: [],
     };
-    const [{ fix }] = buildFailure({ cell: "cell", dockerfile }, failure, adviceFor("engine")).problems;
+    const [{ fix }] = buildFailure({ ...request, dockerfile }, failure, adviceFor("engine")).problems;
     expect(fix).toMatch(/reads no here-documents, as in: RUN <<EOF; begin the Dockerfile with # syntax=/);
     expect(buildFailure(request, failure, adviceFor("engine")).problems[0].fix).toBeUndefined();
+    // Printed by Podman 4.3.1.
+    const copies = {
+      step: "STEP 3/19: COPY <<END /text",
+      message: 'building at STEP "COPY <<END /text": copier: stat: "/<<END": no such file or directory',
+      lastLines: [],
+    };
+    const copied = "FROM base\nCOPY <<END /text\nthe first line\nEND\n";
+    const { problems } = buildFailure({ ...request, dockerfile: copied }, copies, adviceFor("containers"));
+    expect(problems[0].fix).toContain("reads no here-documents, as in: COPY <<END /text");
   });
 });

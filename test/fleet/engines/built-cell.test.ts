@@ -8,7 +8,11 @@ import { digestOf } from "../../../src/oci/digest-of.ts";
 
 const inputDigest = digestOf("inputs");
 
-function locked(buildMs: number | null, before: Partial<LockedImage> | null = null): LockedImage {
+function locked(
+  buildMs: number | null,
+  before: Partial<LockedImage> | null = null,
+  opened: Pick<LockedImage, "code"> = {},
+): LockedImage {
   const cell = { id: "a", axes: {}, platform: "linux/amd64", requires: {}, settings: {} };
   const planned = { cell, tag: "a", inputDigest, bases: [], inputs: null, locked: before };
   const built = {
@@ -18,6 +22,7 @@ function locked(buildMs: number | null, before: Partial<LockedImage> | null = nu
     buildMs,
     image: null,
     measured: null,
+    ...opened,
   };
   const builder = { described: "docker 28", localEngine: null };
   return lockEntryOf(planned as unknown as ReadyCell, built, builder, "2026-01-01T00:00:00Z");
@@ -28,7 +33,13 @@ it("has whole seconds, and no build takes none", () => {
   expect(locked(3).blobs).toEqual({ ab: 12 });
 });
 
+it("has the bytes of its code where it was opened", () => {
+  const code = { torch: { sm_80: 5 } };
+  expect(locked(3, null, { code }).code).toEqual(code);
+});
+
 it("says nothing where nothing is known", () => {
+  expect(locked(null)).not.toHaveProperty("code");
   expect(Object.keys(locked(null))).not.toContain("buildSeconds");
 });
 

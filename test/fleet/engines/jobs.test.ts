@@ -1,7 +1,7 @@
 /** The place of the word of `--no-cache` in a Dockerfile. */
 
 import { expect, test } from "vitest";
-import { withRebuild } from "../../../src/fleet/engines/jobs.ts";
+import { copyingAnew, withRebuild } from "../../../src/fleet/engines/jobs.ts";
 
 test("stands at the beginning of every stage, and nothing else changes", () => {
   const text = [
@@ -29,6 +29,17 @@ test("stands at the beginning of every stage, and nothing else changes", () => {
     "COPY --from=build /a /a",
     "",
   ]);
+});
+
+test("for BuildKit every stage begins with a COPY of no file, which has the word", () => {
+  const dockerfile = withRebuild("FROM a\nCOPY b /\nFROM c\n", "w");
+  expect(copyingAnew({ dockerfile })).toBe(dockerfile);
+  expect(copyingAnew({ dockerfile, rebuild: "w" })).toBe(
+    [
+      ...["FROM a", "COPY imgmatch-rebuild-w* /", "ARG IMGMATCH_REBUILD=w", "COPY b /"],
+      ...["FROM c", "COPY imgmatch-rebuild-w* /", "ARG IMGMATCH_REBUILD=w", ""],
+    ].join("\n"),
+  );
 });
 
 test("with Windows' line ends, and behind a last line without an end", () => {

@@ -167,6 +167,12 @@ describe("a build that is not read", () => {
     "echo app | xargs docker build",
     "retry 3 docker build .",
     "docker --debug build .",
+    "docker --context remote build .",
+    "ID=$(docker build -q .)",
+    'echo "id=$(docker build -q .)" >> $GITHUB_OUTPUT',
+    "bash -c 'sh -c \"podman build .\"'",
+    "docker compose -f ci.yml build",
+    "docker buildx bake app",
     "$DOCKER build .",
     "bash <<END\ndocker build .\nEND",
     'bash <<< "docker build ."',
@@ -223,6 +229,47 @@ describe("a build that is not read", () => {
   test("in a here-document is none", async () => {
     const { found } = await script("cat <<'END' > script\ndocker build other\nEND\ndocker build .");
     expect(found.map(({ context }) => context)).toEqual(["."]);
+  });
+});
+
+describe("a command that is no build", () => {
+  test.each([
+    'echo "docker build ."',
+    "docker ps",
+    "make test",
+    "cat <<END\ndocker build .\nEND",
+    "./run.sh",
+  ])("%s is not named", async (run) => {
+    const { found, notes } = await script(run);
+    expect([found.length, notes]).toEqual([0, []]);
+  });
+});
+
+describe("a variable of the job that the script itself gives a value", () => {
+  const argument = async (run: string) => {
+    const { builds: found } = await builds([
+      { env: { V: "v" }, run: `${run}\ndocker build --build-arg A="$V" .` },
+    ]);
+    return found.map(({ args, left }) => [args, left.length]);
+  };
+
+  test.each([
+    "V=x",
+    "V+=x",
+    "export W=a V=x",
+    'declare "V=x"',
+    "read -r V < file",
+    "for V in a b; do echo $V; done",
+    ': "${V:=x}"',
+    "if true; then V=x; fi",
+    "source ./env",
+    "eval $CODE",
+  ])("%s: is not known", async (run) => {
+    expect(await argument(run)).toEqual([[{}, 1]]);
+  });
+
+  test.each(["echo V=x", "W=$V", "echo '. ./env'"])("%s: is that of the job", async (run) => {
+    expect(await argument(run)).toEqual([[{ A: "v" }, 0]]);
   });
 });
 

@@ -725,3 +725,106 @@ describe("imgmatch init --from", () => {
     expect([exit, err.includes("give --from once")]).toEqual([2, true]);
   });
 });
+
+describe("a word of the matrix that makes a build expressible", () => {
+  const build = (args: string, more = "") =>
+    `on: push\njobs:\n  a:\n    runs-on: ubuntu-24.04\n    steps:\n      - uses: docker/build-push-action@v6\n        with:\n          platforms: linux/amd64\n          build-args: |\n            ${args}\n${more}`;
+
+  test("is env for an argument that GitHub has in a variable, whatever this machine has in it", async () => {
+    const files = {
+      Dockerfile: "FROM scratch\nARG REV=unknown\nARG REF\nARG NOTE\nLABEL a=$REV$REF$NOTE\n",
+      "ci.yml": build(
+        "REV=${{ github.sha }}\n            REF=${{ github.ref_name }}\n            NOTE=by ${{ github.actor }}",
+      ),
+    };
+    process.env.GITHUB_SHA = "of this machine";
+    const { differ, matrix, notes } = await taken(files, "ci.yml").finally(() => {
+      delete process.env.GITHUB_SHA;
+    });
+    expect([differ, parse(matrix).args]).toEqual([
+      [],
+      {
+        REV: { env: "GITHUB_SHA", default: "unknown" },
+        REF: { env: "GITHUB_REF_NAME", default: "" },
+        NOTE: "",
+      },
+    ]);
+    expect(notes.join("\n")).toContain("REV is ${{ github.sha }}: the matrix takes it from GITHUB_SHA");
+    expect(notes.join("\n")).toContain("--build-arg NOTE=VALUE");
+  });
+
+  test("is notSecret for a placeholder, and none for what may be a secret", async () => {
+    const dockerfile = "FROM scratch\nARG APP_TOKEN\nRUN SECRET_KEY=insecure-dummy ./a\n";
+    const { differ, matrix } = await taken(
+      { Dockerfile: dockerfile, "ci.yml": build("APP_TOKEN=placeholder") },
+      "ci.yml",
+    );
+    expect([differ, parse(matrix).notSecret]).toEqual([[], ["APP_TOKEN", "SECRET_KEY"]]);
+    const other = await taken({ Dockerfile: dockerfile, "ci.yml": build("APP_TOKEN=x1y2z3") }, "ci.yml");
+    expect([other.differ.length, parse(other.matrix).notSecret]).toEqual([1, ["SECRET_KEY"]]);
+    expect(JSON.stringify(other.problems)).toContain("APP_TOKEN is a secret by its name");
+  });
+});
+
+describe("a build that cannot be planned", () => {
+  const step = (file: string, more = "") =>
+    `      - run: docker build --platform linux/amd64 -f ${file} ${more} .\n`;
+  const workflow = (steps: string) =>
+    `on: push\njobs:\n  a:\n    runs-on: ubuntu-24.04\n    steps:\n${steps}`;
+  const good = "FROM scratch\nARG A\nRUN echo $A\n";
+
+  test.each([
+    ["a secret of its Dockerfile", `ENV API_TOKEN=ghp_${"a1".repeat(18)}\n`, ""],
+    ["a secret by its name", "ENV API_TOKEN=x1y2z3\n", ""],
+    ["a secret among its arguments", "ARG API_TOKEN\n", "--build-arg API_TOKEN=x1y2z3"],
+    ["a file that is not there", "COPY nowhere /\n", ""],
+  ])("hides no difference of the others, nor of itself: %s", async (_, line, argument) => {
+    const files = {
+      "good.Dockerfile": good,
+      "bad.Dockerfile": `${good}${line}`,
+      "worse.Dockerfile": "FROM scratch\nENV OTHER_PASSWORD=x1y2z3\n",
+      "ci.yml": workflow(
+        [
+          step("good.Dockerfile", "--build-arg A=1"),
+          step("good.Dockerfile", "--build-arg A=$(date)"),
+          step("bad.Dockerfile", `--build-arg A=$(date) ${argument}`),
+          step("worse.Dockerfile"),
+        ].join(""),
+      ),
+    };
+    const { builds, problems, matrix } = await taken(files, "ci.yml");
+    const told = builds.map(({ equal, differences }) => [
+      equal,
+      differences.map(({ original }) => original).join("; "),
+    ]);
+    const unknown = "args.A: $(date) is not known before the workflow runs";
+    expect(told).toEqual([
+      [true, ""],
+      [false, unknown],
+      [false, expect.stringMatching(/(API_TOKEN|nowhere).*; args\.A: \$\(date\) is not known/s)],
+      [false, expect.stringContaining("OTHER_PASSWORD")],
+    ]);
+    expect([problems, matrix.includes("bad.Dockerfile")]).toEqual([[], false]);
+  });
+
+  test("beside another, as both are one image, hides nothing of the rest", async () => {
+    const files = {
+      "a.Dockerfile": "FROM scratch\nARG A\nLABEL a=$A\n",
+      "b.Dockerfile": good,
+      "ci.yml": workflow(
+        [
+          step("a.Dockerfile", "--build-arg A=1"),
+          step("a.Dockerfile", "--build-arg A=$(date)"),
+          step("b.Dockerfile"),
+        ].join(""),
+      ),
+    };
+    const { builds } = await taken(files, "ci.yml");
+    expect(builds.map(({ equal }) => equal).sort()).toEqual([false, true, true]);
+    const [other] = builds.filter(({ equal }) => !equal);
+    expect(other?.differences.map(({ original }) => original)).toEqual([
+      expect.stringMatching(/differ in .*, but give the same image/),
+      "args.A: $(date) is not known before the workflow runs",
+    ]);
+  });
+});

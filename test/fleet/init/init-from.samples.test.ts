@@ -44,7 +44,7 @@ async function taken(
     return runInProcess(["plan", "--all", "--offline", "--matrix", path], { cwd, env });
   };
   const args = matrix === "" ? {} : (parse(matrix).args ?? {});
-  return { exit, out, err, plan, matrix, args, filledWith };
+  return { folder: cwd, exit, out, err, plan, matrix, args, filledWith };
 }
 
 /** Plans a matrix of the samples, for those that are no definitions. */
@@ -329,6 +329,43 @@ describe("a definition of the field (../shared/samples/takeover)", needs(missing
     expect(exit).toBe(0);
     expect(matrix).toMatch(/compute: .*"7\.5".*"8\.0".*"8\.6".*"8\.9".*"9\.0"/);
     expect(err).toContain("compute has the GPUs that clouds rent and CUDA");
+  });
+
+  test("22: a placeholder under a secret's name is permitted by a word of the matrix, and it is said", async () => {
+    const { exit, err, matrix, plan } = await taken("22", [".github/workflows/w.yml"], withoutBuildx);
+    expect([exit, plan?.exit, parse(matrix).notSecret]).toEqual([0, 0, ["DJANGO_SECRET_KEY"]]);
+    expect(err).toContain("DJANGO_SECRET_KEY is a secret by its name, and its text says that it is none");
+    const dockerfile = await taken("22", ["Dockerfile"], withoutBuildx);
+    expect([dockerfile.exit, dockerfile.plan?.exit]).toEqual([0, 0]);
+    expect(dockerfile.matrix).toContain("notSecret: [DJANGO_SECRET_KEY]");
+  });
+
+  test("20: by hand, the argument that a run knows is one of the environment", async () => {
+    const { folder, matrix } = await taken("20", [".github/workflows/w.yml"], withoutBuildx);
+    const path = join(folder, "matrix.yaml");
+    writeFileSync(path, matrix.replace("CFLAGS:", "VERSION: { env: VERSION, default: dev }\n  CFLAGS:"));
+    const texts = ["v2", ""].map(async (VERSION) => {
+      const flags = ["plan", "--json", "--offline", "--matrix", path];
+      const { out } = await runInProcess(flags, { cwd: folder, env: { ...withoutBuildx, VERSION } });
+      return JSON.parse(out).cells[0].build.args;
+    });
+    expect(await Promise.all(texts)).toEqual([
+      { CFLAGS: "-O3", VERSION: "v2" },
+      { CFLAGS: "-O3", VERSION: "dev" },
+    ]);
+  });
+
+  test("23: with --to, paths of the matrix are from its own folder", needs(whyNoBuildxPlugin), async () => {
+    const to = "fleet/svc.yaml";
+    const { exit, folder, out } = await taken("23", ["svc/compose.yaml"], withBuildx(), ["--to", to]);
+    expect([exit, out]).toEqual([0, expect.stringContaining(`wrote ${to}: 1 of 1 build is a cell`)]);
+    expect(parse(readFileSync(join(folder, to), "utf8"))).toMatchObject({
+      template: "../svc/Dockerfile",
+      context: "../svc",
+    });
+    expect(out).toContain(`next: imgmatch plan --matrix ${to}`);
+    const plan = ["plan", "--all", "--offline", "--matrix", join(folder, to)];
+    expect((await runInProcess(plan, { cwd: folder, env: withoutBuildx })).out).toContain("1 to build");
   });
 
   test("23: a compose file's paths are from its own folder", needs(whyNoBuildxPlugin), async () => {

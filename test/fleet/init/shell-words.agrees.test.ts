@@ -121,7 +121,9 @@ describe("a command", () => {
       .chain((all) => fc.constantFrom("\n", "\n\n").map((between) => all.join(between))),
   }));
 
-  test("in no loop, case or function is one that bash runs once", needs(whyNoBash), () => {
+  // A process that has run many files starts each shell slowly.
+  const slow = { ...needs(whyNoBash), timeout: 240_000 };
+  test("in no loop, case or function is one that bash runs once", slow, () => {
     let inBlocks = 0;
     fc.assert(
       fc.property(scripts, (text) => {

@@ -109,17 +109,30 @@ test("the values of the hardware axes are parsed", () => {
   ]);
 });
 
+const driverOf = (l4t: string, mode = "host") => {
+  const text = read("smallest").replace(
+    "axes:",
+    `axes:\n  cuda: [{ toolkit: 12.6.3, driver: { mode: ${mode}, ${l4t} } }]\n  compute: ["8.0"]`,
+  );
+  const [cell] = expandMatrix(parseMatrix(text, "m"));
+  return cell?.cell.requires.cuda?.driver;
+};
+
 test("a matrix names the L4T on which the images of a Jetson are built", () => {
-  const driverOf = (l4t: string) => {
-    const text = read("smallest").replace(
-      "axes:",
-      `axes:\n  cuda: [{ toolkit: 12.6.3, driver: { mode: host, l4t: ${l4t} } }]\n  compute: ["8.0"]`,
-    );
-    const [cell] = expandMatrix(parseMatrix(text, "m"));
-    return cell?.cell.requires.cuda?.driver;
-  };
-  expect(driverOf('"36"')).toEqual({ mode: "host", minimum: "525.60.13", l4t: "36" });
-  expect(() => driverOf("r36.4")).toThrow('must be the major of an L4T release: "36"');
+  expect(driverOf('l4t: "36"')).toEqual({ mode: "host", minimum: "525.60.13", l4t: "36" });
+  expect(() => driverOf("l4t: r36.4")).toThrow('must be the major of an L4T release: "36"');
+});
+
+test("a matrix names the libraries of a Jetson's driver that JetPack 7 has dropped, with who needs them", () => {
+  const links = { "libnvdla_compiler.so": "TensorRT" };
+  expect(driverOf("links: { libnvdla_compiler.so: TensorRT }")).toMatchObject({ mode: "host", links });
+  expect(driverOf("links: { libnvdla_compiler.so: TensorRT }", "compat")).toMatchObject({
+    ...{ mode: "compat", links },
+  });
+  expect(driverOf("links: {}")).toMatchObject({ links: {} });
+  expect(() => driverOf("links: { TensorRT: x }")).toThrow(
+    "must be the name of a library: libnvdla_compiler.so",
+  );
 });
 
 test("the context is the template's folder unless it is named", () => {

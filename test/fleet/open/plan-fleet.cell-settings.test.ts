@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { isReady, jobOf } from "../../../src/fleet/engines/jobs.ts";
-import { exportGithubMatrix } from "../../../src/fleet/export-github-matrix.ts";
+import { exportGithubMatrix } from "../../../src/index.ts";
 import { type Fleet, openFleet } from "../../../src/fleet/open/open-fleet.ts";
 import { planFleet } from "../../../src/fleet/open/plan-fleet.ts";
 import { makeFolder } from "../../support/folders.ts";

@@ -7,7 +7,7 @@ import { isReady, jobOf } from "../../../src/fleet/engines/jobs.ts";
 import { bakeFile, bakeJobs } from "../../../src/fleet/export-bake.ts";
 import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
 import { planFleet } from "../../../src/fleet/open/plan-fleet.ts";
-import { render } from "../../../src/fleet/render.ts";
+import { render } from "../../../src/index.ts";
 import type { Digest } from "../../../src/oci/digest.ts";
 import { makeFolder, writeIn } from "../../support/folders.ts";
 import { matrixText } from "../../support/matrices.ts";

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { findRetired } from "../../../src/fleet/prune/retired-images.ts";
 import { readNamedContent } from "../../../src/fleet/prune/named-content.ts";
 import { removeContent } from "../../../src/fleet/prune/remove-content.ts";
-import { transientTag } from "../../../src/fleet/publish/announcement.ts";
+import { transientTag } from "../../../src/oci/registry/transient-tag.ts";
 import { publishIndex } from "../../../src/fleet/publish/publish-index.ts";
 import type { IndexedImage } from "../../../src/lock/fleet-index.ts";
 import type { Digest } from "../../../src/oci/digest.ts";
@@ -127,7 +127,7 @@ it("looks again before it removes: a new tag keeps the image, a publisher stops 
   const { remove } = await look(registry);
   registry.tags.set("found", plain);
   expect(await remove(plain)).toEqual({ how: "stays", why: "named by the tag found" });
-  registry.tags.set(transientTag(withTag(home, "2.0-x")), attested);
+  registry.tags.set(transientTag("2.0-x"), attested);
   await expect(remove(attested)).rejects.toMatchObject({ code: "PUBLISHER_AT_WORK" });
   expect(registry.tags.get("1.0-a")).toBe(attested);
   expect(registry.tags.get("1.0-b")).toBe(plain);

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { ImgmatchError } from "../../../src/errors.ts";
 import {
   imageAttester,
@@ -16,13 +16,17 @@ import { cellSources } from "../../support/cell-sources.ts";
 import { planCells } from "../../../src/fleet/plan/plan-cells.ts";
 import { verifyProvenance } from "../../../src/trust/provenance/verify-provenance.ts";
 import { ports } from "../../../src/ports.ts";
-import { createMemoryRegistry, type MemoryRegistry } from "./support/memory-registry.ts";
+import type { Digest } from "../../../src/oci/digest.ts";
+import type { FullRegistryClient } from "../../../src/oci/registry/create-client.ts";
+import { quickClient, someManifest } from "../../oci/registry/support/manifests.ts";
+import { createMemoryRegistry } from "./support/memory-registry.ts";
+import { type Quirk, quirks, startQuirkyRegistry } from "./support/quirky-registry.ts";
 import { image, lockOf } from "../../resolve/support/locks.ts";
 import { makeFolder } from "../../support/folders.ts";
 
-const matrixOf = (attest: string) =>
+const matrixOf = (attest: string, host = "registry.example.com") =>
   parseMatrix(
-    `name: app\nversion: "1"\nregistry: registry.example.com\ntemplate: app.Dockerfile.hbs\n${attest}\naxes: { march: [x86-64-v2, x86-64-v3] }\n`,
+    `name: app\nversion: "1"\nregistry: ${host}\ntemplate: app.Dockerfile.hbs\n${attest}\naxes: { march: [x86-64-v2, x86-64-v3] }\n`,
     "matrix.yaml",
   );
 
@@ -56,22 +60,22 @@ describe("what is asked for and cannot be had is refused", () => {
   });
 });
 
-function planOf(attest: string, lock = lockOf({})) {
-  const matrix = matrixOf(attest);
+function planOf(attest: string, lock = lockOf({}), host?: string) {
+  const matrix = matrixOf(attest, host);
   const cells = expandMatrix(matrix);
   const here = { ...lock, repository: matrix.repository };
   return planCells(matrix, cells, cellSources(cells), { lock: here });
 }
 
 describe("the attester of a build", () => {
-  const build = (registry: MemoryRegistry, pushed: ReturnType<MemoryRegistry["pushImage"]>) => {
-    const reference = withDigest(parseImageReference("registry.example.com/app"), pushed);
+  const build = (registry: FullRegistryClient, pushed: Digest, repository = "registry.example.com/app") => {
+    const reference = withDigest(parseImageReference(repository), pushed);
     const times = { startedAt: new Date(0), finishedAt: new Date(1) };
     return { registry, build: { cell: "x86-64-v2", reference, digest: pushed, ...times } };
   };
   const watch = { signal: new AbortController().signal, onLog: () => {} };
   const attest = (wanted: string, attests: boolean, { registry, build: done }: ReturnType<typeof build>) =>
-    imageAttester(planOf(wanted), {
+    imageAttester(planOf(wanted, lockOf({}), done.reference.registry), {
       ...{ registry, attests, builder: "docker 28", signer: null, sealing: ports },
       origin: {
         program: null,
@@ -98,6 +102,28 @@ describe("the attester of a build", () => {
     const { images } = await verifyProvenance(lock, { registry });
     expect(images).toMatchObject([{ builtBy: "imgmatch", problems: [], unstated: [] }]);
   });
+
+  const byName: Readonly<Record<string, () => Quirk>> = quirks;
+  it.each(Object.keys(quirks).filter((name) => /^(artifactType|a subject|sha256-)/.test(name)))(
+    "names the cure where provenance is refused, which has no form under a tag: %s",
+    async (name) => {
+      const server = await startQuirkyRegistry(byName[name]?.() as Quirk);
+      onTestFinished(() => server.stop());
+      const registry = quickClient();
+      const repository = `${server.host}/app`;
+      await registry.writeManifest(
+        withDigest(parseImageReference(repository), someManifest.digest),
+        someManifest,
+      );
+      const { build: done } = build(registry, someManifest.digest, repository);
+      const wanted = "attest: { provenance: min }";
+      const failure = await attest(wanted, false, { registry, build: done })?.catch((error) => error);
+      expect(failure).toBeInstanceOf(ImgmatchError);
+      expect(failure.exitCode).toBe(5);
+      expect(failure.problems[0]?.fix).toContain("build with --engine buildx");
+      expect([...server.store.tags.keys()]).toEqual([]);
+    },
+  );
 
   it("finds what is in the index where the registry shows nothing of what is attached", async () => {
     const registry = createMemoryRegistry();

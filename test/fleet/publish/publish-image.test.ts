@@ -6,7 +6,7 @@ import type { Digest } from "../../../src/oci/digest.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
 import { indexTypes, manifestTypes } from "../../../src/oci/media-types.ts";
 import { parseImageReference } from "../../../src/oci/reference.ts";
-import { transientTag } from "../../../src/fleet/publish/announcement.ts";
+import { transientTag } from "../../../src/oci/registry/transient-tag.ts";
 import { type PublishRequest, publishImage } from "../../../src/fleet/publish/publish-image.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "./support/memory-registry.ts";
 
@@ -230,7 +230,7 @@ describe("publishImage", () => {
 
   it("waits for a killed publisher's announcement no longer than it may", async () => {
     const registry = createMemoryRegistry();
-    registry.pushImage(transientTag(reference), labels, "never finished");
+    registry.pushImage(transientTag(reference.tag ?? ""), labels, "never finished");
     const started = performance.now();
     const { how } = await publishImage(request(registry, "ours", { settleMs: 300 }));
     expect(how).toBe("pushed");

@@ -7,7 +7,8 @@ import { parseImageReference, withDigest } from "../../../src/oci/reference.ts";
 import type { Problem } from "../../../src/errors.ts";
 import type { Notice } from "../../../src/io/world.ts";
 import { type PublicationEvent, tellPublication } from "../../../src/fleet/publish/publication.ts";
-import { isTransientTag } from "../../../src/fleet/publish/announcement.ts";
+import { announcementOf } from "../../../src/fleet/publish/announcement.ts";
+import { emptyIndex, isTransientTag } from "../../../src/oci/registry/transient-tag.ts";
 import { type IndexRequest, publishIndex } from "../../../src/fleet/publish/publish-index.ts";
 import type { Manifest, ManifestDescriptor } from "../../../src/oci/descriptor.ts";
 import type { IndexedImage } from "../../../src/lock/fleet-index.ts";
@@ -70,6 +71,27 @@ async function cellsIn(registry: MemoryRegistry): Promise<string[]> {
 }
 
 describe("publishIndex", () => {
+  it("that has nothing to write waits for a publisher that has looked before, and puts back what that one drops", async () => {
+    const [registry, other] = [createMemoryRegistry(), createMemoryRegistry()];
+    const a = push(registry, "a");
+    await publishIndex(request(registry, [a]));
+    // It saw no index, announced itself, and takes its time.
+    await publishIndex(request(other, [push(other, "b")]));
+    push(registry, "b");
+    const announced = announcementOf(reference);
+    await registry.writeManifest(announced, emptyIndex(announced.tag ?? ""));
+    let polls = 0;
+    const late = async () => {
+      if (++polls !== 2) return;
+      await registry.writeManifest(reference, await stored(other));
+      await registry.removeTag(announced);
+    };
+    const published = await publishIndex(request(registry, [a], { sleep: late }));
+    expect(polls).toBeGreaterThan(1);
+    expect(await cellsIn(registry)).toEqual(["a", "b"]);
+    expect(published).toMatchObject({ how: "written", cells: 2, added: [], dropped: [] });
+  });
+
   it("writes an index, and nothing the second time", async () => {
     const registry = createMemoryRegistry();
     const images = [push(registry, "a"), push(registry, "b")];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseImageReference } from "../../../src/oci/reference.ts";
-import { transientTag } from "../../../src/fleet/publish/announcement.ts";
+import { transientTag } from "../../../src/oci/registry/transient-tag.ts";
 import { sweep } from "../../../src/fleet/publish/sweep.ts";
 import { createMemoryRegistry } from "./support/memory-registry.ts";
 
@@ -9,10 +9,10 @@ const app = parseImageReference("registry.example.com/team/app:1.0-a");
 function setUp(options: Parameters<typeof createMemoryRegistry>[0] = {}) {
   const registry = createMemoryRegistry(options);
   const published = registry.pushImage("1.0-a", {}, "a");
-  const killed = transientTag(app);
+  const killed = transientTag(app.tag ?? "");
   // The publisher's manifest is the one that is published.
   registry.tags.set(killed, published);
-  const other = transientTag(app);
+  const other = transientTag(app.tag ?? "");
   registry.pushImage(other, {}, "b");
   registry.pushImage("imgmatch-2.0", {}, "c");
   return { registry, published, transient: [killed, other].sort() };

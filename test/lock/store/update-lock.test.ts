@@ -51,6 +51,12 @@ function lockPath(): string {
 }
 
 describe("the lock on disk", () => {
+  test("is made by the demo in a clone of this repository", async () => {
+    const path = lockPath();
+    writeFileSync(join(path, "../../package.json"), readFileSync("package.json"));
+    await expect(readLock(path)).rejects.toThrow(/npm run demo/);
+  });
+
   test("is absent, read, replaced", async () => {
     const path = lockPath();
     expect(await readLockIfPresent(path)).toBeNull();

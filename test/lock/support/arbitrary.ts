@@ -42,6 +42,13 @@ const measured: fc.Arbitrary<Measured> = fc.record({
   ),
 });
 
+const code = fc.dictionary(
+  text,
+  fc.dictionary(fc.stringMatching(/^[a-z0-9_+:]{1,20}$/), fc.nat(), { noNullPrototype: true }),
+  {
+    noNullPrototype: true,
+  },
+);
 const blobs = fc.dictionary(fc.stringMatching(/^[0-9a-f]{16}$/), fc.nat(), { noNullPrototype: true });
 
 const declaredImage: fc.Arbitrary<LockedImage> = fc.record({
@@ -65,7 +72,7 @@ const declaredImage: fc.Arbitrary<LockedImage> = fc.record({
 });
 
 export const lockedImage: fc.Arbitrary<LockedImage> = fc
-  .tuple(declaredImage, fc.record({ measured, blobs, buildSeconds: fc.nat() }, { requiredKeys: [] }))
+  .tuple(declaredImage, fc.record({ measured, blobs, code, buildSeconds: fc.nat() }, { requiredKeys: [] }))
   .map(([image, known]) => ({ ...image, ...known }));
 
 export const lock: fc.Arbitrary<Lock> = fc.record({

@@ -7,6 +7,7 @@ import { entryAnnotations } from "../../../src/lock/entry-annotations.ts";
 import { annotations, indexFormat } from "../../../src/lock/fleet-index.ts";
 import { registryLimits } from "../../../src/io/limits.ts";
 import { isBound, parseFleetIndex, readFleetIndex } from "../../../src/lock/store/read-fleet-index.ts";
+import { asking } from "../../../src/oci/registry/ask.ts";
 import { tagOperations } from "../../../src/oci/registry/tags.ts";
 import type { Send } from "../../../src/oci/registry/transport.ts";
 
@@ -126,7 +127,7 @@ describe("tags", () => {
       const body = Buffer.from(JSON.stringify({ tags }));
       return { status: 200, statusText: "OK", headers, body, url, attempts: 1 };
     };
-    const { listTags } = tagOperations({ send, plainHttp: () => false, pageSize: 1000 });
+    const { listTags } = tagOperations({ ask: asking(send), plainHttp: () => false, pageSize: 1000 });
     let count = 0;
     const read = async () => {
       for await (const _ of listTags(reference)) count++;

@@ -213,7 +213,7 @@ describe("listTags", () => {
 
   test("pages in a circle end with an error", async () => {
     const server = await startFaultServer(page(["a", "b"], "/v2/team/app/tags/list?last=b"));
-    await expect(tagsOf(server.host)).rejects.toThrow("in a circle after 2 tags");
+    await expect(tagsOf(server.host)).rejects.toThrow("in a circle after 2 entries");
     expect(server.asked).toHaveLength(2);
   });
 

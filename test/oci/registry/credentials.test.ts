@@ -8,7 +8,8 @@ import { askCredentialHelper, storedCredentials } from "../../../src/oci/registr
 import { parseImageReference } from "../../../src/oci/reference.ts";
 import { needs } from "../../support/needs.ts";
 import { startFaultServer, status } from "./support/fault-server.ts";
-import { quickClient } from "./support/manifests.ts";
+import { quickClient, someManifest } from "./support/manifests.ts";
+import { identity, quirks, startQuirkyRegistry } from "../../fleet/publish/support/quirky-registry.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -151,6 +152,30 @@ describe(
         token: "t",
       });
     });
+
+    test.each(["identitytoken", "helper", "password"])(
+      "a token in place of a password reads and writes, stored as %s",
+      async (form) => {
+        const server = await startQuirkyRegistry(quirks["an identity token"]());
+        const { username, token } = identity;
+        await helper("acr-env", `echo '{"Username":"<token>","Secret":"${token}"}'`);
+        const basic = (secret: string) => Buffer.from(`${username}:${secret}`).toString("base64");
+        const forms: Readonly<Record<string, unknown>> = {
+          identitytoken: { auths: { [server.host]: { auth: basic(""), identitytoken: token } } },
+          helper: { credHelpers: { [server.host]: "acr-env" } },
+          password: { auths: { [server.host]: { auth: basic(token) } } },
+        };
+        const client = quickClient({ credentials: store(forms[form]) });
+        const reference = parseImageReference(`${server.host}/team/app:1`);
+        await client.writeManifest(reference, someManifest);
+        expect(await client.findManifest(reference)).toMatchObject({ digest: someManifest.digest });
+        const tokens = server.asked.filter(({ url }) => url.pathname === "/token");
+        expect(new Set(tokens.map(({ method }) => method))).toEqual(
+          new Set([form === "password" ? "GET" : "POST"]),
+        );
+        await server.stop();
+      },
+    );
 
     test("one that knows no login leaves it to the file", async () => {
       await helper("empty", "echo 'credentials not found in native keychain'; exit 1");

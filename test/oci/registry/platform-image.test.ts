@@ -22,9 +22,27 @@ test("a manifest's own configuration", async () => {
       labels: { a: "1" },
       env: ["X=1"],
       onbuild: false,
+      start: { entrypoint: [], cmd: [], hasShell: false },
     },
     blobs: storedBlobs(JSON.parse(Buffer.from(image.manifest.bytes).toString())),
   });
+});
+
+test.each([
+  [{ Cmd: ["bash"] }, [], true],
+  [{ Entrypoint: ["/bin/sh", "-c", "x"] }, [], true],
+  [{ Shell: ["/bin/bash", "-lc"] }, [], true],
+  [{ Cmd: ["/app"] }, ["RUN /bin/sh -c apt-get update # buildkit"], true],
+  [{ Cmd: ["/app"] }, ["RUN |1 V=2 /bin/sh -c make # buildkit"], true],
+  [{ Cmd: ["/app"] }, ["/bin/sh -c make"], true],
+  // The old builder's word for a step that ran nothing, and an image without a shell.
+  [{ Cmd: ["/app"] }, ['/bin/sh -c #(nop)  CMD ["/app"]'], false],
+  [{ Entrypoint: ["/usr/bin/python3"] }, ["bazel build ...", "COPY /bin/sh -c x / # buildkit"], false],
+])("a start of %j after %j shows a shell: %s", async (config, steps, hasShell) => {
+  const history = steps.map((created_by) => ({ created_by }));
+  const image = imageOf({ os: "linux", architecture: "amd64", config, history });
+  const found = await readImageConfig(holding({ "1": image.manifest }, [image]), fleet, "linux/amd64");
+  expect(found?.config.start).toMatchObject({ hasShell });
 });
 
 describe.each([indexTypes.oci, indexTypes.docker])("an index of type %s", (type) => {

@@ -95,6 +95,24 @@ describe("what an identity signed", () => {
     for (const each of evidence) expect(await codeOf([each], wanted(), other)).toBe("SIGNATURE_OTHER_DIGEST");
   });
 
+  it("is SIGNATURE_INVALID at once where a checkpoint is signed by an expression that would run for hours", async () => {
+    const [bundle] = evidence;
+    if (bundle.format !== "bundle") throw new Error("order");
+    const json = JSON.parse(bundle.content);
+    const [entry] = json.verificationMaterial.tlogEntries;
+    const hint = Buffer.from(entry.logId.keyId, "base64").subarray(0, 4);
+    const signature = Buffer.concat([hint, Buffer.alloc(64)]).toString("base64");
+    const zero = Buffer.alloc(32).toString("base64");
+    entry.inclusionProof = {
+      logIndex: "0",
+      treeSize: "1",
+      rootHash: zero,
+      hashes: [],
+      checkpoint: { envelope: `log\n1\n${zero}\n\n\u2014 ^(.|.|.|[^!])*!$ ${signature}\n` },
+    };
+    expect(await codeOf([{ ...bundle, content: JSON.stringify(json) }], wanted())).toBe("SIGNATURE_INVALID");
+  });
+
   it("is SIGNATURE_INVALID by another root, and without its log entry", async () => {
     const other = await startSigstore();
     for (const each of evidence)
@@ -169,7 +187,10 @@ it("one certificate is for all images of a run", async () => {
 
 it("a root that is none is TRUSTED_ROOT_INVALID, and Fulcio that is not there SIGNING_FAILED", async () => {
   const evidence = await evidenceOf(signerAt(sigstore));
+  const root = JSON.parse(sigstore.trustedRoot);
+  root.tlogs[0].publicKey.validFor = { end: "2100-01-01T00:00:00Z" };
   for (const trustedRoot of [
+    JSON.stringify(root),
     "",
     "{}",
     '{"mediaType":"application/vnd.dev.sigstore.trustedroot+json;version=0.1"}',

@@ -7,6 +7,7 @@ import {
   imageAnswer,
   infoAnswer,
   readDiffIds,
+  isPodmanVersion,
   versionAnswer,
 } from "../../../oci/engine/engine-answers.ts";
 import { connectDocker, type DockerApi } from "../../../oci/engine/api.ts";
@@ -148,8 +149,7 @@ const patienceMs = 15_000;
  */
 export async function findClient(api: DockerApi, env: Environment, rewrites: boolean): Promise<BuildClient> {
   const { endpoint } = api;
-  const { Components } = await api.read("/version", versionAnswer);
-  if (Components.some(({ Name }) => /podman/i.test(Name))) {
+  if (isPodmanVersion(await api.read("/version", versionAnswer))) {
     throw new ImgmatchError({
       code: "ENGINE_NOT_FOUND",
       message: `Podman answers at ${endpoint.shown}: its imitation of Docker's API has no BuildKit`,

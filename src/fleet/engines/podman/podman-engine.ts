@@ -1,6 +1,5 @@
 /** Podman or Buildah, whichever is installed: both take the same flags, need no service and run without root. */
 
-import { rmSync } from "node:fs";
 import { access, copyFile, mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +10,7 @@ import { lostBase } from "../../../oci/engine/tag-local-bases.ts";
 import { replaceLocalBases } from "../../../oci/local-base.ts";
 import { findBases } from "../../dockerfile/bases.ts";
 import { formatImageReference, parseImageReference } from "../../../oci/reference.ts";
-import { isLoopback } from "../../../oci/registry/registry-endpoint.ts";
+import { podmanTls } from "../../../oci/registry/registry-endpoint.ts";
 import type { BuildRequest, Engine } from "../engine.ts";
 import type { BuildWatch, BuiltImage } from "../../../oci/engine/built-image.ts";
 import { contextTime, sourceDateEpoch } from "../source-date-epoch.ts";
@@ -29,7 +28,7 @@ import {
   nothingMore,
   type StageContext,
 } from "../staged-context.ts";
-import { withTemporaryFolder } from "../../../io/temporary-folder.ts";
+import { discard, withTemporaryFolder } from "../../../io/temporary-folder.ts";
 import {
   findPodman,
   findPodmanImage,
@@ -59,10 +58,16 @@ export async function createPodmanEngine({ env, ca, ...stepOptions }: PodmanOpti
       const name = formatImageReference(to);
       return withTemporaryFolder(async (folder) => {
         const file = join(folder, "digest");
-        const tls = isLoopback(to.registry) ? ["--tls-verify=false"] : [];
         const { status, lastLines } = await runProgram(
           program,
-          ["push", ...tls, "--digestfile", file, image.id.slice("sha256:".length), `docker://${name}`],
+          [
+            "push",
+            ...podmanTls(to.registry),
+            "--digestfile",
+            file,
+            image.id.slice("sha256:".length),
+            `docker://${name}`,
+          ],
           { env: usable, signal, onLine: onLog },
         );
         if (status !== 0) throw pushFailure(name, lastLineOf(lastLines), advice);
@@ -158,8 +163,8 @@ async function build(
 }
 
 /**
- * A registry on loopback may speak plain http, as for pushes. The bases from there are pulled before, so that `--tls-verify=false` counts for
- * them alone; the build pulls what could not be had, and tells why.
+ * The bases of registries on loopback are pulled before, so that `--tls-verify=false` counts for them alone. The build pulls what could not be
+ * had, and tells why.
  */
 async function pullFromLoopback(
   { program, env }: Podman,
@@ -168,11 +173,12 @@ async function pullFromLoopback(
 ): Promise<void> {
   const folders = Object.fromEntries(contexts.map(({ name, contextDir }) => [name, contextDir]));
   const bases = findBases(dockerfile, "Dockerfile", { args, platform, contexts: folders });
-  for (const ref of new Set(bases.map((base) => base.ref))) {
+  for (const ref of new Set(bases.flatMap(({ ref, isFrontEnd }) => (isFrontEnd ? [] : [ref])))) {
     const { registry, repository, digest } = parseImageReference(ref);
-    if (digest === null || !isLoopback(registry)) continue;
+    const tls = podmanTls(registry);
+    if (digest === null || tls.length === 0) continue;
     // Podman 4 takes no tag beside a digest.
-    const flags = ["--quiet", "--tls-verify=false", "--platform", platform];
+    const flags = ["--quiet", ...tls, "--platform", platform];
     await runProgram(program, ["pull", ...flags, `${registry}/${repository}@${digest}`], {
       env,
       signal,
@@ -208,7 +214,7 @@ function engineFailed(message: string): ImgmatchError {
 async function withAuthority(env: Environment, ca: string | undefined): Promise<Environment> {
   if (ca === undefined) return env;
   const folder = await mkdtemp(join(tmpdir(), "imgmatch-ca-"));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  process.once("exit", () => discard(folder));
   await copyFile(ca, join(folder, "ca.pem"));
   return { ...env, SSL_CERT_DIR: `${env.SSL_CERT_DIR || usualFolders}:${folder}` };
 }

@@ -9,6 +9,8 @@ import { basicHeader } from "../../../../src/oci/registry/credential.ts";
 
 /** For those registries that ask for one. */
 export const login = { kind: "password", username: "builder", password: "open-sesame" } as const;
+/** For one that stores a token of its own in place of a password. */
+export const identity = { username: "00000000-0000-0000-0000-000000000000", token: "refresh-me" } as const;
 
 export interface Asked {
   readonly method: string;
@@ -34,11 +36,12 @@ interface Stored {
   readonly mediaType: string;
 }
 
-/** `answers` the referrers API. The registry sorts tags, follows `n` and `last`, and removes tags. */
+/** The registry sorts tags, follows `n` and `last`, removes tags, and has blobs where they were sent to or mounted. */
 export function createStore({ answersReferrers = true } = {}) {
   const tags = new Map<string, Digest>();
   const manifests = new Map<string, Stored>();
   const blobs = new Map<string, Buffer>();
+  const places = new Set<string>();
   const uploads = new Map<string, Buffer[]>();
   let last = 0;
   const error = (status: number, code: string): Reply => ({
@@ -74,12 +77,15 @@ export function createStore({ answersReferrers = true } = {}) {
   function serveBlob({ method, url, repository, name, body }: Asked): Reply {
     const location = (id: string) => ({ location: `/v2/${repository}/blobs/uploads/${id}` });
     if (!name.startsWith("uploads/")) {
-      const found = blobs.get(name);
+      const found = places.has(`${repository} ${name}`) ? blobs.get(name) : undefined;
       return found === undefined ? error(404, "BLOB_UNKNOWN") : { status: 200, body: found };
     }
     if (method === "POST") {
-      const mounted = url.searchParams.get("mount");
-      if (mounted !== null && blobs.has(mounted)) return { status: 201 };
+      const [mounted, from] = ["mount", "from"].map((name) => url.searchParams.get(name));
+      if (places.has(`${from} ${mounted}`)) {
+        places.add(`${repository} ${mounted}`);
+        return { status: 201 };
+      }
       uploads.set(String(++last), []);
       return { status: 202, headers: location(String(last)) };
     }
@@ -93,8 +99,14 @@ export function createStore({ answersReferrers = true } = {}) {
       return { status: 202, headers: { ...location(id), range: `0-${Math.max(0, received - 1)}` } };
     const whole = Buffer.concat(parts);
     if (digestOf(whole) !== url.searchParams.get("digest")) return error(400, "DIGEST_INVALID");
-    blobs.set(digestOf(whole), whole);
-    return { status: 201, headers: { "docker-content-digest": digestOf(whole) } };
+    return { status: 201, headers: { "docker-content-digest": keepBlob(repository, whole) } };
+  }
+
+  function keepBlob(repository: string, bytes: Buffer): Digest {
+    const digest = digestOf(bytes);
+    blobs.set(digest, bytes);
+    places.add(`${repository} ${digest}`);
+    return digest;
   }
 
   function serveTags({ url, repository }: Asked): Reply {
@@ -131,7 +143,13 @@ export function createStore({ answersReferrers = true } = {}) {
   };
   /** Engines look first whether it is a registry. */
   const serveOther = ({ url }: Asked): Reply => ({ status: url.pathname === "/v2/" ? 200 : 404 });
-  return { tags, manifests, blobs, serve: (asked: Asked) => (kinds[asked.kind] ?? serveOther)(asked) };
+  return {
+    tags,
+    manifests,
+    blobs,
+    keepBlob,
+    serve: (asked: Asked) => (kinds[asked.kind] ?? serveOther)(asked),
+  };
 }
 
 export interface QuirkyRegistry {
@@ -183,10 +201,17 @@ const refuse = (status: number, code = "UNKNOWN"): Reply => ({
   status,
   body: { errors: [{ code, message: `no: ${code}` }] },
 });
+/** Follows to a page for people, as proxies with a login of their own do. */
+const loginPage =
+  (applies: (asked: Asked) => boolean): Quirk =>
+  (asked, serve) => {
+    if (asked.url.pathname === "/login") return html;
+    return applies(asked) ? { status: 307, headers: { location: "/login" } } : serve();
+  };
 const html: Reply = { status: 200, headers: { "content-type": "text/html" }, body: "<html>Sign in</html>" };
 const isTag = ({ kind, name }: Asked) => kind === "manifests" && !name.startsWith("sha256:");
 const isWrite = ({ method }: Asked) => method === "PUT" || method === "DELETE";
-const jsonOf = ({ body }: Asked) => JSON.parse(body.toString() || "{}");
+const jsonOf = (body: Buffer) => JSON.parse(body.toString() || "{}");
 
 /** Answers so where `applies`. */
 const where =
@@ -197,7 +222,10 @@ const referrers = (reply: Reply) => where(({ kind }) => kind === "referrers", re
 const tagsList = (reply: Reply) => where(({ kind }) => kind === "tags", reply);
 const mount = (reply: Reply) => where(({ url }) => url.searchParams.has("mount"), reply);
 const manifestsWith = (applies: (json: ReturnType<typeof jsonOf>) => boolean, reply: Reply) =>
-  where((asked) => asked.kind === "manifests" && asked.method === "PUT" && applies(jsonOf(asked)), reply);
+  where(
+    (asked) => asked.kind === "manifests" && asked.method === "PUT" && applies(jsonOf(asked.body)),
+    reply,
+  );
 
 /** For a while after it was written, a digest is not there, or a tag reads as before. */
 function late(ms: number, of: "digests" | "tags"): () => Quirk {
@@ -246,18 +274,21 @@ const without =
 function tokens(
   needed: (asked: Asked) => string,
   grants: (repository: string, actions: readonly string[]) => boolean,
+  isLogin: (asked: Asked) => boolean = () => true,
 ): Quirk {
   return (asked, serve) => {
-    const { url, headers, repository } = asked;
+    const { url, method, headers, repository } = asked;
     if (url.pathname === "/token") {
-      const granted = url.searchParams
+      if (!isLogin(asked)) return refuse(401, "UNAUTHORIZED");
+      const granted = (method === "POST" ? new URLSearchParams(asked.body.toString()) : url.searchParams)
         .getAll("scope")
         .flatMap((scopes) => scopes.split(" "))
         .flatMap((scope) => {
           const [, name = "", actions = ""] = /^repository:(.+):(.+)$/.exec(scope) ?? [];
           return grants(name, actions.split(",")) ? actions.split(",").map((each) => `${name} ${each}`) : [];
         });
-      return { status: 200, body: { token: Buffer.from(granted.join("\n")).toString("hex") } };
+      const token = Buffer.from(granted.join("\n")).toString("hex");
+      return { status: 200, body: method === "POST" ? { access_token: token } : { token } };
     }
     const given = Buffer.from(headers.authorization?.replace(/^Bearer /, "") ?? "", "hex").toString();
     const right = needed(asked);
@@ -295,6 +326,16 @@ export const quirks = {
       (asked) => (asked.kind === "tags" ? "metadata_read" : rightOf(asked)),
       () => true,
     ),
+  // go-containerregistry#421, #1078: Azure gives a refresh token for the name of zeros
+  "an identity token": () =>
+    tokens(
+      rightOf,
+      () => true,
+      ({ method, body, headers }) =>
+        method === "POST"
+          ? new URLSearchParams(body.toString()).get("refresh_token") === identity.token
+          : headers.authorization === basicHeader(identity.username, identity.token),
+    ),
   // sdk-container-builds#527
   "Basic alone": () => (asked, serve) =>
     asked.headers.authorization === basicHeader(login.username, login.password)
@@ -302,16 +343,16 @@ export const quirks = {
       : { status: 401, headers: { "www-authenticate": 'Basic realm="Sonatype Nexus Repository Manager"' } },
   // opa#6728: the storage refuses a login beside the signature
   "blobs elsewhere": () => (asked, serve) => {
-    const { url, headers, kind, method, name } = asked;
-    const [, signed] = /^\/signed\/(sha256:[0-9a-f]{64})$/.exec(url.pathname) ?? [];
+    const { url, headers, kind, method, name, repository } = asked;
+    const [, of, signed] = /^\/signed\/(.+)\/(sha256:[0-9a-f]{64})$/.exec(url.pathname) ?? [];
     if (signed !== undefined)
       return headers.authorization === undefined
-        ? serve({ kind: "blobs", name: signed })
+        ? serve({ kind: "blobs", name: signed, repository: of ?? "" })
         : { status: 400, body: "<Error><Code>InvalidArgument</Code></Error>" };
     if (headers.authorization === undefined)
       return { status: 401, headers: { "www-authenticate": 'Basic realm="r"' } };
     if (kind !== "blobs" || method !== "GET" || name.startsWith("uploads/")) return serve();
-    const location = `http://localhost:${new URL(`http://${headers.host}`).port}/signed/${name}?X-Amz-Signature=a`;
+    const location = `http://localhost:${new URL(`http://${headers.host}`).port}/signed/${repository}/${name}?X-Amz-Signature=a`;
     return { status: 307, headers: { location } };
   },
   // sigstore/cosign#2973
@@ -327,16 +368,21 @@ export const quirks = {
       () => referrers(refuse(status)),
     ]),
   ),
-  "referrers html": () => referrers(html),
+  "referrers html": () => loginPage(({ kind }) => kind === "referrers"),
   "referrers null": () => referrers({ status: 200, body: { schemaVersion: 2, manifests: null } }),
   "referrers of another API": () => referrers({ status: 200, body: { referrers: [] } }),
   // sigstore-js#1183
-  "referrers always empty": () =>
-    referrers({
-      status: 200,
-      headers: { "content-type": indexTypes.oci },
-      body: { schemaVersion: 2, manifests: [] },
-    }),
+  "referrers always empty": () => (asked, serve) => {
+    const { kind, method, body } = asked;
+    const type = { "content-type": indexTypes.oci };
+    if (kind === "referrers")
+      return { status: 200, headers: type, body: { schemaVersion: 2, manifests: [] } };
+    const reply = serve();
+    const isAttached = kind === "manifests" && method === "PUT" && jsonOf(body).subject !== undefined;
+    return reply === "cut" || !isAttached
+      ? reply
+      : { ...reply, headers: { ...reply.headers, "oci-subject": jsonOf(body).subject.digest } };
+  },
   // aicr#1957, zui#475, buildx#3047: the type of the empty configuration, entries of others
   "referrers of all kinds": () => (asked, serve) => {
     const reply = serve();
@@ -490,29 +536,34 @@ export const uploadQuirks = {
     where(({ method, body }) => method === "PATCH" && body.length > 8 * mebibyte, "cut"),
   // distribution-spec#391
   "chunks of at least 10 MiB": () => {
-    let got = 0;
+    const short = new Set<string>();
     return (asked, serve) => {
       const isChunk = asked.headers["content-range"] !== undefined;
-      if (asked.method === "PATCH" && !isChunk) return refuse(413);
-      if (isChunk) got += asked.body.length;
-      if (isChunk && asked.body.length < 10 * mebibyte && got < 12 * mebibyte) return refuse(416);
+      if (asked.method === "PATCH" && !isChunk && asked.body.length > 8 * mebibyte) return refuse(413);
+      // Only the last one may be shorter.
+      if (isChunk && short.has(asked.name)) return refuse(416);
+      if (isChunk && asked.body.length < 10 * mebibyte) short.add(asked.name);
       const reply = serve();
       if (asked.method !== "POST" || reply === "cut") return reply;
       return { ...reply, headers: { ...reply.headers, "oci-chunk-min-length": String(10 * mebibyte) } };
     };
   },
   // containers-roadmap#2831
-  "a range that stands still": () => (asked, serve) => {
-    const reply = serve();
-    return reply === "cut" || asked.method !== "PATCH"
-      ? reply
-      : { ...reply, headers: { ...reply.headers, range: "0-0" } };
+  "a range that stands still": () => {
+    const ranges = new Map<string, string>();
+    return (asked, serve) => {
+      const reply = serve();
+      if (reply === "cut" || asked.method !== "PATCH") return reply;
+      const range = ranges.get(asked.name) ?? reply.headers?.range ?? "";
+      ranges.set(asked.name, range);
+      return { ...reply, headers: { ...reply.headers, range } };
+    };
   },
   "a location with a query": () => (_, serve) => {
     const reply = serve();
     const location = reply === "cut" ? undefined : reply.headers?.location;
     if (reply === "cut" || location === undefined) return reply;
-    return { ...reply, headers: { location: `${location}?_state=ab%2Fc%3D` } };
+    return { ...reply, headers: { ...reply.headers, location: `${location}?_state=ab%2Fc%3D` } };
   },
   // kaniko#1177
   "mount 202": () => (asked, serve) => {
