@@ -4,7 +4,6 @@
  */
 
 import { groupBy } from "../io/collections.ts";
-import { compareVersionTexts } from "../hardware/driver-version.ts";
 import { fieldsOf } from "../io/json.ts";
 import {
   type GpuFacts,
@@ -16,6 +15,7 @@ import {
   recoveryActions,
 } from "./facts.ts";
 import { gpuLabel } from "./host-problems.ts";
+import { specificationCure } from "./toolkit-cures.ts";
 
 /** The value of a fact in a row. A list is told by being empty. */
 type Told<Value> = Value extends readonly unknown[]
@@ -235,16 +235,6 @@ function toldOf(facts: Facts, fact: string): unknown {
 function holds({ fact, is }: Condition, facts: Facts): boolean {
   const wanted: readonly unknown[] = is;
   return wanted.includes(toldOf(facts, fact));
-}
-
-/** From 1.18 on a service keeps a specification in /var/run/cdi, which wins over that in /etc/cdi (NVIDIA, "Support for Container Device Interface"). */
-function specificationCure(toolkit: string | undefined): string {
-  const own = "nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml";
-  if (toolkit === undefined || compareVersionTexts(toolkit, "1.12") < 0)
-    return `${own} (nvidia-container-toolkit 1.12 or newer)`;
-  return compareVersionTexts(toolkit, "1.18") < 0
-    ? own
-    : "systemctl restart nvidia-cdi-refresh, and remove what an older toolkit wrote into /etc/cdi";
 }
 
 /** The problems of one row. */

@@ -11,7 +11,10 @@ export const factsSchemaVersion = 1;
 /** The facts that every vendor's GPUs and drivers have. */
 interface AnySide {
   readonly driver: string | null;
-  readonly gpus: readonly Pick<GpuFacts, "index" | "uuid" | "name" | "pci" | "bus" | "memoryMiB">[];
+  readonly gpus: readonly Pick<
+    GpuFacts,
+    "index" | "uuid" | "name" | "pci" | "bus" | "memoryMiB" | "numa" | "links"
+  >[];
   readonly unknown?: readonly OpenGpuFact[];
 }
 
@@ -122,7 +125,15 @@ export const driverScales = ["linux", "wsl", "l4t"] as const;
  */
 export type DriverScale = (typeof driverScales)[number];
 
-export interface GpuFacts {
+/** The place of a GPU among the others of its machine. */
+interface GpuPlace {
+  /** The NUMA node of its PCI device, null where the kernel names none. Absent if unknown. */
+  readonly numa?: number | null;
+  /** The indexes of the GPUs that NVLink or XGMI joins to it. Absent if unknown. */
+  readonly links?: readonly number[];
+}
+
+export interface GpuFacts extends GpuPlace {
   readonly index: number;
   readonly uuid: string | null;
   readonly name: string | null;
@@ -181,7 +192,7 @@ export interface AmdFacts {
   readonly unknown?: readonly OpenGpuFact[];
 }
 
-export interface AmdGpuFacts {
+export interface AmdGpuFacts extends GpuPlace {
   readonly index: number;
   /** ROCm's spelling, for example `GPU-675bce773a2403eb`. The partitions of a card share it. */
   readonly uuid: string | null;

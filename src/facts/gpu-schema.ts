@@ -55,6 +55,14 @@ export function checkOf<Facts extends object>(schema: Schema<Facts>): Check<Fact
 
 const number = optional(wholeNumber);
 
+const place = {
+  numa: line(ifPresent(number), "the NUMA node of the PCI device; null where the kernel names none"),
+  links: line(
+    ifGiven(map(list(wholeNumber, 256), (links) => [...new Set(links)].sort((a, b) => a - b))),
+    "the indexes of the GPUs that NVLink or XGMI joins to it",
+  ),
+};
+
 export const gpuSchema: Schema<GpuFacts> = {
   index: line(wholeNumber),
   uuid: line(optional(fact("uuid"))),
@@ -86,6 +94,7 @@ export const gpuSchema: Schema<GpuFacts> = {
     ifPresent(optional(list(exactly<MigInstance>({ uuid: fact("uuid"), profile: fact("profile") })))),
     "null where MIG mode is off; the instances where it is on, an empty list where there is none",
   ),
+  ...place,
   use: line(optional(exactly<GpuFacts["use"]>({ processes: number, memoryMiB: number }), unknownUse)),
 };
 
@@ -101,4 +110,5 @@ export const amdGpuSchema: Schema<AmdGpuFacts> = {
   memoryMiB: line(number),
   partition: line(optional(oneOf(...computePartitions)), "`SPX`, `DPX`, `TPX`, `QPX` or `CPX`"),
   integrated: line(optional(truth)),
+  ...place,
 };

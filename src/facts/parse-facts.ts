@@ -126,7 +126,7 @@ const unknown = map(optional(list(oneOf(...openGpuFacts)), []), (open) =>
   open.length === 0 ? undefined : open,
 );
 
-const knownNvidia = exactly<NvidiaFacts>({
+export const knownNvidia = exactly<NvidiaFacts>({
   unknown,
   driver: version,
   driverScale: ifGiven(oneOf(...driverScales)),

@@ -7,8 +7,3 @@ import type { HostFacts, VendorFacts } from "./facts.ts";
 export function sideOfFacts<Vendor extends GpuVendor>(vendor: Vendor, facts: Pick<HostFacts, GpuVendor>) {
   return facts[vendor] as VendorFacts[Vendor] | null | undefined;
 }
-
-/** A line about facts for people: its label, and its text. */
-export type FactsRow = readonly [label: string, text: string];
-
-export const unknown = "unknown";

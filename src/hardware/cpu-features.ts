@@ -6,7 +6,7 @@
  */
 export const neverNeededFeatures: ReadonlySet<string> = new Set([
   // Management, virtualisation and security features of x86 without an instruction that computes.
-  ..."clzero enqcmd fsgsbase hreset invpcid kl lwp mwaitx pconfig pku rdpru sgx uintr user_shstk wbnoinvd widekl".split(
+  ..."clzero enqcmd fsgsbase hreset invpcid kl lwp mwaitx pconfig pku rdpru sgx uintr user_shstk usermsr wbnoinvd widekl".split(
     " ",
   ),
   // Transactional memory: hidden by microcode; HLE prefixes are ignored by a CPU without HLE.
@@ -17,8 +17,8 @@ export const neverNeededFeatures: ReadonlySet<string> = new Set([
   "cldemote",
   "prefetchi",
   "ptwrite",
-  // Intel SDM, TPAUSE, SERIALIZE and XSUSLDTRK: each raises #UD without its bit of CPUID, compilers emit them for their intrinsics alone, and
-  // who uses them asks first (DPDK rte_cpu_get_intrinsics_support, oneTBB governor.h, Linux sync_core.h). Hypervisors hide them.
+  // TPAUSE, SERIALIZE and XSUSLDTRK raise #UD where CPUID does not name them (Intel SDM). Compilers emit these instructions for intrinsics alone.
+  // Programs with them ask first (DPDK rte_cpu_get_intrinsics_support, oneTBB governor.h, Linux sync_core.h). Hypervisors hide them.
   "serialize",
   "tsxldtrk",
   "waitpkg",

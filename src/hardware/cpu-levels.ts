@@ -44,6 +44,6 @@ export function levelNeeded(architecture: string, features: readonly string[]): 
   );
 }
 
-function levelsOf(architecture: string): readonly string[] {
+export function levelsOf(architecture: string): readonly string[] {
   return Object.hasOwn(levelNames, architecture) ? levelNames[architecture as keyof typeof levelNames] : [];
 }

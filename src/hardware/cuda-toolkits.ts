@@ -115,6 +115,21 @@ export function cudaOfDriver(driver: string): string | null {
   return driverBranches.find((row) => row.branch === branch)?.cuda ?? null;
 }
 
+/** What a driver of a branch that no table has offers at least: the CUDA version of the newest listed branch below. null for a listed branch. */
+export function cudaFloor(driver: string): string | null {
+  const branch = parseDriverVersion(driver)?.parts[0] ?? 0;
+  const below = driverBranches.findLast((row) => row.branch <= branch);
+  return below === undefined || below.branch === branch ? null : below.cuda;
+}
+
+/** The oldest listed branch whose drivers offer a CUDA version: a driver of a newer branch offers no less. */
+export function firstBranchOffering(cuda: string): string | null {
+  const row = driverBranches.find(
+    (each) => each.cuda !== null && compareVersionTexts(each.cuda, minorOf(cuda)) >= 0,
+  );
+  return row === undefined ? null : String(row.branch);
+}
+
 /**
  * The CUDA version under a Linux driver where another source reports one: never more than the driver's branch offers. What reports more is the
  * libcuda of a forward-compatibility package.

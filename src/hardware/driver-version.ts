@@ -30,6 +30,12 @@ export function compareDriverVersions(a: DriverVersion, b: DriverVersion): numbe
   return compareVersions(a.parts, b.parts);
 }
 
+/** Greater for versions that lie further apart: the first part counts before the second, and so on. */
+export function gapBetween(a: DriverVersion, b: DriverVersion): number {
+  const gaps = [0, 1, 2].map((part) => Math.abs((a.parts[part] ?? 0) - (b.parts[part] ?? 0)));
+  return gaps.reduce((gap, each) => gap * 1000 + Math.min(each, 999), 0);
+}
+
 /** The branch is the first part: 570 of `570.124.06`, which NVIDIA calls R570. */
 export function driverBranch(version: DriverVersion): number {
   return version.parts[0] ?? 0;

@@ -18,8 +18,11 @@ export interface PciRow extends SourcedRow {
   readonly unverified?: true;
 }
 
+/** A row of the table: one for all devices of these ids, each of four digits. */
+export type PciProduct = Omit<PciRow, "id"> & { readonly ids: string };
+
 /** Devices of NVIDIA (`10de`), sorted by their first id. */
-const products = readRows<Omit<PciRow, "id"> & { readonly ids: string }>(table.products);
+const products = readRows<PciProduct>(table.products);
 
 /** A row for each device, sorted by id. */
 export const pciRows = once((): readonly PciRow[] =>
@@ -27,11 +30,3 @@ export const pciRows = once((): readonly PciRow[] =>
     .flatMap(({ ids, ...row }) => ids.split(" ").map((id) => ({ id: `10de:${id}`, ...row })))
     .sort((a, b) => (a.id < b.id ? -1 : 1)),
 );
-
-/** The row of a device (`10de:2330`). A host asks for one or two: the rows of all would take longer than all of NVML's answers. */
-export function findPciRow(id: string): Omit<PciRow, "id"> | undefined {
-  const [vendor, device = ""] = id.split(":");
-  return vendor === "10de" && /^[0-9a-f]{4}$/.test(device)
-    ? products.find(({ ids }) => ids.includes(device))
-    : undefined;
-}

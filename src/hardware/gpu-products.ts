@@ -2,6 +2,8 @@
 
 import { groupBy, once } from "../io/collections.ts";
 import { classifyGpu, type GpuClass } from "./gpu-class.ts";
+import type { PciProduct } from "./gpu-pci-table.ts";
+import { readRows } from "./read-rows.ts";
 import type { SourceKey } from "./sources.ts";
 
 export interface GpuProduct {
@@ -21,8 +23,7 @@ export interface GpuProduct {
  * The table is read at the first call.
  */
 export async function findGpuByPci(pci: string): Promise<GpuProduct | null> {
-  const { findPciRow } = await import("./gpu-pci-table.ts");
-  const row = findPciRow(pci.toLowerCase());
+  const row = await findPciRow(pci.toLowerCase());
   if (row === undefined || row.unverified === true) return null;
   const names = row.names.length > 0 ? row.names : row.label === undefined ? [] : [row.label];
   return {
@@ -33,6 +34,14 @@ export async function findGpuByPci(pci: string): Promise<GpuProduct | null> {
     chip: row.chip,
     source: row.source,
   };
+}
+
+/** A host asks for one or two: the rows of all would take longer than all of NVML's answers, and so would the module that makes them. */
+async function findPciRow(id: string): Promise<PciProduct | undefined> {
+  const [vendor, device = ""] = id.split(":");
+  if (vendor !== "10de" || !/^[0-9a-f]{4}$/.test(device)) return undefined;
+  const { default: table } = await import("./gpu-pci.json", { with: { type: "json" } });
+  return readRows<PciProduct>(table.products).find(({ ids }) => ids.includes(device));
 }
 
 /**

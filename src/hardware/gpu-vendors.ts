@@ -10,6 +10,9 @@ export const vendorNames: Readonly<Record<GpuVendor, string>> = { nvidia: "NVIDI
 /** The names of the vendors' toolkits. */
 export const toolkitNames: Readonly<Record<GpuVendor, string>> = { nvidia: "CUDA", amd: "ROCm" };
 
+/** The names of the links that join the vendors' GPUs. */
+export const linkNames: Readonly<Record<GpuVendor, string>> = { nvidia: "NVLink", amd: "XGMI" };
+
 /** A table of one row for each vendor. */
 export function byVendor<Row>(row: (vendor: GpuVendor) => Row): Readonly<Record<GpuVendor, Row>> {
   return Object.fromEntries(gpuVendors.map((vendor) => [vendor, row(vendor)])) as Record<GpuVendor, Row>;

@@ -22,6 +22,14 @@ export interface MachineCpuRow extends SourcedRow {
   readonly sometimes: string;
 }
 
+/** What every CPU has that a source calls so, for types on which nobody captured the CPU. */
+export interface MachineBaseline extends SourcedRow {
+  /** How the name of the CPU begins. A family comes before its vendor. */
+  readonly cpu: string;
+  /** Of `cpuLevel`: firmware and hypervisors may hide single features that no level has. */
+  readonly level: string;
+}
+
 export interface MachineTypeRow extends SourcedRow {
   readonly catalog: "aws" | "azure" | "gcp" | "nvidia";
   readonly name: string;
@@ -42,6 +50,8 @@ export interface MachineTypeRow extends SourcedRow {
   readonly pci: string | null;
   readonly gpus: number;
 }
+
+export const machineBaselines = readRows<MachineBaseline>(table.baselines);
 
 export const machineCpuRows = readRows<MachineCpuRow>(table.cpus);
 

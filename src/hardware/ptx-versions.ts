@@ -1,5 +1,6 @@
 /** PTX ISAs: each with its first toolkit. A driver must know that toolkit's CUDA to compile the PTX. */
 
+import { remember } from "../io/collections.ts";
 import { toolkitTargets } from "./cuda-toolkits.ts";
 import { compareVersionTexts, compareVersions, minorOf, parseVersion } from "./driver-version.ts";
 import { type GpuTarget, isPtx, parseGpuTarget } from "./gpu-target.ts";
@@ -32,10 +33,18 @@ export function ptxOfToolkit(toolkit: string): string | null {
 
 /** The PTX ISA that nvcc of a toolkit (`12.6`, `12.8.1`) writes: 8.5 of CUDA 12.6; null of a toolkit newer than the tables. */
 function ownPtx(toolkit: string): string | null {
+  const minor = minorOf(toolkit);
+  return remember(writers, minor, () => ({ isa: isaOf(minor) })).isa;
+}
+
+// Each image of a lock asks for its toolkit's, and each code of an image.
+const writers = new Map<string, { readonly isa: string | null }>();
+
+function isaOf(minor: string): string | null {
   const rows = Object.entries(toolkits);
-  const isAfter = (first: string) => compareVersionTexts(minorOf(toolkit), first) > 0;
-  if (isAfter(rows.at(-1)?.[1] ?? "")) return null;
-  return rows.findLast(([, first]) => isAfter(first) || minorOf(toolkit) === first)?.[0] ?? null;
+  const since = (first: string) => compareVersionTexts(minor, first);
+  if (since(rows.at(-1)?.[1] ?? "") > 0) return null;
+  return rows.findLast(([, first]) => since(first) >= 0)?.[0] ?? null;
 }
 
 /** A target of an image's code. `isa` is the version of PTX that is not of the image's toolkit. */
@@ -62,7 +71,9 @@ export function cudaCodeEntry(target: string, isa: string | null, toolkit: strin
   return isOwn || !isPtx(target) ? target : `${target}@${isa}`;
 }
 
-/** The CUDA version that a driver must know to compile PTX of an image; null if every driver does. */
+/** The CUDA version that a driver must know to compile PTX of an image; null if every driver does. CUDA 12.6 writes the PTX of 12.5. */
 export function cudaOfPtx(isa: string | null, toolkit: string): string | null {
-  return isa === null ? toolkit : toolkitsOfPtx(isa).minimum;
+  if (isa !== null) return toolkitsOfPtx(isa).minimum;
+  const first = toolkits[ownPtx(toolkit) ?? ""] ?? toolkit;
+  return first === minorOf(toolkit) ? toolkit : first;
 }

@@ -2,6 +2,8 @@
 
 import { type ImgmatchError, usageError } from "../errors.ts";
 import { type GpuVendor, gpuVendors } from "../hardware/gpu-vendors.ts";
+import { checked, type Check, fields, ifGiven, map, optional, someText, wholeNumber } from "../io/checks.ts";
+import { parseJson } from "../io/json.ts";
 import { answerWithin, startLineProgram } from "../io/line-program.ts";
 import { late } from "../io/within.ts";
 import type { World } from "../io/world.ts";
@@ -11,7 +13,7 @@ import { sideOfFacts } from "../facts/sides.ts";
 import type { HostIo } from "./host-io.ts";
 import { canLoadLibraries, fileOfLibrary, openLibrary } from "./native-library.ts";
 import { cudaStart } from "./nvidia/cuda-start.ts";
-import type { Start, StartTable } from "./start-table.ts";
+import type { FailedStart, Start, StartTable } from "./start-table.ts";
 
 const tables: Readonly<Record<GpuVendor, StartTable>> = { nvidia: cudaStart, amd: hipStart };
 
@@ -107,11 +109,33 @@ async function startOf(
     if ((await answerWithin(helper, greeting, answerMs, signal)) !== greeting) return null;
     const answer = await answerWithin(helper, `${greeting}${vendor}${whose}`, limitMs, signal);
     if (answer === late) return { call: init, code: "late" };
-    return answer === null ? { call: init, code: "ended" } : (JSON.parse(answer) as Start | null);
+    if (answer === null) return { call: init, code: "ended" };
+    // The driver's libraries are in that process, and may write where it answers.
+    const read = checked(parseJson(answer), startAnswer, "the answer");
+    return read.ok ? read.value : null;
   } finally {
     helper.kill();
   }
 }
+
+const startCode: Check<FailedStart["code"]> = (value, report) =>
+  value === "unloadable" ? value : wholeNumber(value, report);
+
+const startAnswer = optional(
+  map(
+    fields({
+      devices: ifGiven(wholeNumber),
+      call: ifGiven(someText),
+      code: ifGiven(startCode),
+      library: ifGiven(someText),
+    }),
+    ({ devices, call, code, library }): Start | undefined => {
+      if (devices !== undefined) return { devices };
+      if (call === undefined || code === undefined) return undefined;
+      return { call, code, ...(library !== undefined && { library }) };
+    },
+  ),
+);
 
 /** No module in base64 begins so. */
 const greeting = "?";

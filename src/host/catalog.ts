@@ -43,6 +43,12 @@ export async function machineTypeHost(name: string): Promise<NamedHost> {
   return hostOf(findType(name, await machineTypes()));
 }
 
+/** The host of the machine type that a cluster's node is labelled with; null for a type that the catalogue does not have. */
+export async function labelledType(name: string | undefined): Promise<NamedHost | null> {
+  const found = name === undefined ? undefined : (await machineTypes()).find((type) => type.name === name);
+  return found === undefined ? null : hostOf(found);
+}
+
 function checkCatalog(name: string): MachineCatalog {
   const found = machineCatalogs.find((each) => each === name);
   if (found !== undefined) return found;
@@ -108,9 +114,9 @@ const cards: { readonly [V in GpuVendor]: (type: MachineType) => VendorFacts[V] 
 
 /** Reads a captured CPU as the probe reads it. */
 function cpuOf(type: MachineType): { readonly cpu: CpuFacts; readonly source: string } {
-  const { name, platform, cpu: named, capture, alike } = type;
+  const { name, platform, cpu: named, capture, alike, baseline } = type;
   const architecture = platform.slice("linux/".length);
-  if (capture === null) return uncaptured(named, architecture);
+  if (capture === null) return uncaptured(named, baseline, architecture);
   const { model, sometimes, on } = capture;
   const { facts } = readCpu({ readText: () => cpuinfoOf(capture, architecture) }, architecture);
   const present = new Set(facts.features);
@@ -129,13 +135,14 @@ function cpuinfoOf({ vendor, model, identity, features }: MachineCpuRow, archite
     : `vendor_id : ${vendor}\ncpu family : ${first}\nmodel : ${second}\nmodel name : ${model}\nflags : ${features}`;
 }
 
-/** Only the features without which no 64-bit Linux starts are known. */
-function uncaptured(model: string | null, architecture: string) {
-  const level = architecture === "amd64" ? "x86-64" : "armv8-a";
+/** Known are the features that every CPU of the vendor and family has, or else those without which no 64-bit Linux starts. */
+function uncaptured(model: string | null, baseline: MachineType["baseline"], architecture: string) {
+  const level = baseline?.level ?? (architecture === "amd64" ? "x86-64" : "armv8-a");
   const features = findMarch(level)?.features ?? [];
   const unknown = neededFeatures(architecture).filter((feature) => !features.includes(feature));
   const source = model === null ? "no source names the CPU" : `no capture of ${model} there`;
-  return { cpu: { vendor: null, model, features, unknown, level }, source };
+  const known = baseline === null ? "" : `: ${level}, as every CPU of ${baseline.cpu} here`;
+  return { cpu: { vendor: null, model, features, unknown, level }, source: `${source}${known}` };
 }
 
 function incomplete({ name, cpu }: MachineType, unknown: readonly string[]): HostFacts["problems"][number] {

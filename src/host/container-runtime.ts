@@ -65,9 +65,9 @@ export function readContainerRuntime(io: HostIo, vendor: GpuVendor): RuntimeRead
   if (spec !== undefined) return { way: "cdi", source: spec };
   const program = programs.find((path) => io.exists(path));
   if (program !== undefined) return { way: "legacy", source: program };
-  if (hasRuntime(textOf(io, "/etc/docker/daemon.json") ?? "", runtime)) {
+  const daemon = textOf(io, "/etc/docker/daemon.json");
+  if (daemon !== null && hasRuntime(daemon, runtime))
     return { way: "legacy", source: "/etc/docker/daemon.json" };
-  }
   const engine = enginePrograms.find((path) => io.exists(path));
   return engine === undefined || isWsl(io) ? { way: null, source: null } : { way: "none", source: engine };
 }

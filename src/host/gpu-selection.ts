@@ -11,17 +11,23 @@ export interface Narrowing<Gpu = GpuFacts> {
   readonly source: string | null;
 }
 
-/** The answer of several variables: all problems, all sources, and the GPUs that remain after all steps. */
+/** The answer of several variables: all problems, all sources, and the GPUs of `all` that remain after all steps. */
 export function joinNarrowings<Gpu>(
+  code: "HOST_GPUS_HIDDEN" | "HOST_AMD_GPUS_HIDDEN",
+  all: readonly Gpu[],
   gpus: readonly Gpu[],
   narrowings: readonly Narrowing<Gpu>[],
 ): Narrowing<Gpu> {
   const sources = narrowings.flatMap(({ source }) => source ?? []);
-  return {
-    gpus,
-    problems: narrowings.flatMap(({ problems }) => problems),
-    source: sources.length === 0 ? null : sources.join(", "),
+  const source = sources.length === 0 ? null : sources.join(", ");
+  const problems = narrowings.flatMap(({ problems }) => problems);
+  const isHidden = all.length > 0 && gpus.length === 0 && problems.length === 0;
+  const hidden: HostProblem = {
+    code,
+    message: `${source} hides ${all.length === 1 ? "the GPU" : `all ${all.length} GPUs`} of this host`,
+    fix: "unset the variable, name GPUs in it, or give --gpus all",
   };
+  return { gpus, problems: isHidden ? [hidden] : problems, source };
 }
 
 /**

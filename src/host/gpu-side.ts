@@ -20,4 +20,6 @@ export interface SideQuestion {
   readonly others: boolean;
   /** The facts are those of a node, and not of this process. */
   readonly ofNode: boolean;
+  /** The links of GPUs are asked for. */
+  readonly pairs: boolean;
 }

@@ -25,8 +25,8 @@ export interface HostIo {
   readLink(path: string): string | null;
   /** Runs a program without a shell; null when there is no such program. Never rejects. */
   run(command: string, args: readonly string[], limits: RunLimits): Promise<CommandResult | null>;
-  /** Reads NVML from the first of these libraries that loads; null if none does, or without koffi. */
-  readNvml(libraries: readonly string[]): Promise<NvmlReading | null>;
+  /** Reads NVML from the first of these libraries that loads, with `pairs` about each two GPUs too; null if none loads, or without koffi. */
+  readNvml(libraries: readonly string[], pairs?: boolean): Promise<NvmlReading | null>;
   /** The answers of `systeminformation`, for systems without `/proc`. */
   readInventory(): Promise<Inventory | null>;
 }
@@ -52,6 +52,19 @@ export interface Inventory {
     readonly name: string;
     readonly driver: string | null;
   }[];
+}
+
+/** The machine of one probe: the text of a file is read once. What is not there is looked for again, as a driver may bring it. */
+export function readingOnce(io: HostIo): HostIo {
+  const texts = new Map<string, string>();
+  const readText: HostIo["readText"] = (path, limit) => {
+    const kept = texts.get(path);
+    if (limit !== undefined || kept !== undefined) return kept ?? io.readText(path, limit);
+    const text = io.readText(path);
+    if (typeof text === "string") texts.set(path, text);
+    return text;
+  };
+  return { ...io, readText };
 }
 
 /** The text of a file, or null if it is absent or may not be read. */

@@ -64,6 +64,11 @@ export function formatBus(text: string): string | null {
   return `${domain.padStart(8, "0")}:${bus}:${device}.${part}`.toUpperCase();
 }
 
+/** The address as Linux names the device in sysfs: `0000:17:00.0`. */
+export function sysfsAddress(bus: string): string {
+  return bus.replace(/^0{1,4}(?=[0-9a-f]{4,8}:)/i, "").toLowerCase();
+}
+
 /** NVML and nvidia-smi join both halves: `device << 16 | vendor`, so that `0x233010DE` is `10de:2330`. */
 export function formatPciId(joined: number): string | null {
   if (!Number.isInteger(joined) || joined <= 0 || joined > 0xffffffff) return null;

@@ -6,16 +6,19 @@ import { readCpu } from "./cpu/cpu-facts.ts";
 import { kernelNumber, withinGrammar } from "../facts/fact-grammar.ts";
 import { factsSchemaVersion, type HostFacts } from "../facts/facts.ts";
 import type { SideQuestion, SideReading } from "./gpu-side.ts";
-import { type HostIo, textOf } from "./host-io.ts";
+import { type HostIo, readingOnce, textOf } from "./host-io.ts";
 import { withBrokenStates } from "../facts/broken-states.ts";
 import { readNvidiaSide } from "./nvidia/nvidia-side.ts";
 import { pciVendors, readPciGpus } from "./pci.ts";
+import { withNumaNodes } from "./numa-nodes.ts";
 
 export interface ProbeOptions {
   /** Visible GPUs: `0,2`, uuids, `all`. Replaces the environment's `…_VISIBLE_DEVICES`. */
   readonly gpus?: string;
   /** Describe the node for the containers that others start there: a device that only this process's own container lacks is no fault. */
   readonly ofNode?: boolean;
+  /** Ask for the links and the NUMA nodes of GPUs too, for who chooses several of them. */
+  readonly pairs?: boolean;
 }
 
 /**
@@ -28,7 +31,7 @@ export interface ProbeOptions {
  */
 export async function probeHost(io: HostIo, options: ProbeOptions = {}): Promise<HostFacts> {
   // Texts outside the grammar become null. Then come the problems that the facts themselves prove.
-  return withBrokenStates(withinGrammar(await readMachine(io, options)));
+  return withBrokenStates(withinGrammar(await readMachine(readingOnce(io), options)));
 }
 
 async function readMachine(io: HostIo, options: ProbeOptions): Promise<HostFacts> {
@@ -41,7 +44,9 @@ async function readMachine(io: HostIo, options: ProbeOptions): Promise<HostFacts
   const cpu = readCpu(io, architecture, kernel);
   const sides = await readSides(io, options);
   const readings = sides.map(({ reading }) => reading);
-  const gpus = Object.fromEntries(sides.map(({ vendor, reading }) => [vendor, reading.facts]));
+  const gpus = Object.fromEntries(
+    sides.map(({ vendor, reading: { facts } }) => [vendor, options.pairs ? withNumaNodes(io, facts) : facts]),
+  );
   return {
     schemaVersion: factsSchemaVersion,
     platform: `linux/${architecture}`,
@@ -58,13 +63,13 @@ const readers: {
   readonly [V in GpuVendor]: (io: HostIo, question: SideQuestion) => Promise<SideReading<V>>;
 } = { nvidia: readNvidiaSide, amd: readAmdSide };
 
-async function readSides(io: HostIo, { gpus, ofNode = false }: ProbeOptions) {
+async function readSides(io: HostIo, { gpus, ofNode = false, pairs = false }: ProbeOptions) {
   const found = readPciGpus(io);
   const sides: { readonly vendor: GpuVendor; readonly reading: SideReading }[] = [];
   for (const vendor of gpuVendors) {
     const pci = found.filter(({ id }) => id.startsWith(`${pciVendors[vendor].id}:`));
     const others = sides.some(({ reading }) => reading.facts != null);
-    sides.push({ vendor, reading: await readers[vendor](io, { pci, others, ofNode }) });
+    sides.push({ vendor, reading: await readers[vendor](io, { pci, others, ofNode, pairs }) });
   }
   if (gpus === undefined) return sides;
   // --gpus selects GPUs of the first vendor that has some.

@@ -39,12 +39,20 @@ export interface DriverQuestion {
 export type ProbeFunction = (options?: HostChoice & Watching, world?: Partial<World>) => Promise<HostFacts>;
 
 export function probeWith(ports: ClusterReader): ProbeFunction {
-  return (options = {}, given) => inWorld(options, given, (world) => readHostOf(options, world), ports);
+  return (options = {}, given) => inWorld(options, given, (world) => readPairsOf(options, world), ports);
 }
 
 /** Of a choice that asks this machine's driver too, with the driver's own word. */
 export async function readHostOf(options: HostChoice & DriverQuestion, world: HostWorld): Promise<HostFacts> {
-  return readFacts(options, world, { ofNode: false });
+  return readFacts(options, world, {});
+}
+
+/** The same, with the links and NUMA nodes of this machine's GPUs. */
+export async function readPairsOf(
+  options: HostChoice & DriverQuestion,
+  world: HostWorld,
+): Promise<HostFacts> {
+  return readFacts(options, world, { pairs: true });
 }
 
 /** The same of the node around this container, whose own devices say nothing. */
@@ -55,7 +63,7 @@ export async function readNodeOf(options: HostChoice, world: HostWorld): Promise
 async function readFacts(
   options: HostChoice & DriverQuestion,
   world: HostWorld,
-  { ofNode }: Required<Pick<ProbeOptions, "ofNode">>,
+  asked: Omit<ProbeOptions, "gpus">,
 ): Promise<HostFacts> {
   const { driver = [], askDriver = false, self = ["imgmatch"] } = options;
   const gpus = options.gpus === undefined ? undefined : namedGpus(options.gpus);
@@ -63,7 +71,7 @@ async function readFacts(
   if (other === null) {
     if (driver.length === 0) {
       const io = nodeHostIo(world.env);
-      const facts = await probeHost(io, { ofNode, ...(gpus === undefined ? {} : { gpus }) });
+      const facts = await probeHost(io, { ...asked, ...(gpus === undefined ? {} : { gpus }) });
       if (!askDriver) return facts;
       const { askStart, startWords } = await import("./ask-start.ts");
       const { facts: told, answers } = await askStart(facts, io, self, world);

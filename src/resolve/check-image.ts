@@ -51,7 +51,13 @@ export interface UndecidedGpu {
 }
 
 /** Reasons of `check` that prove no no. */
-export const unprovedCodes = ["CPU_NOT_PROVED", "GPU_USE_UNKNOWN", "NEED_UNKNOWN", "TAG_UNKNOWN"] as const;
+export const unprovedCodes = [
+  "CPU_COMPILED_FOR",
+  "CPU_NOT_PROVED",
+  "GPU_USE_UNKNOWN",
+  "NEED_UNKNOWN",
+  "TAG_UNKNOWN",
+] as const;
 export type UnprovedCode = (typeof unprovedCodes)[number];
 
 /** A reason why nothing proves that an image runs. */
@@ -67,13 +73,17 @@ export function needUnknown(message: string): Unproved {
   return { code: "NEED_UNKNOWN", message, fix };
 }
 
-/** A CPU feature that a file was compiled for, by an estimate. */
+/** A CPU feature that nothing proves to be needed. */
 export interface CompiledFor {
+  /** By an estimate the file was compiled for it, or nothing is known. */
+  readonly need: "compiledFor" | "undecided";
   /** Linux name. */
   readonly feature: string;
   readonly file: string;
   /** The number of its instructions in the file. */
   readonly instructions: number;
+  /** Code of the file asks the CPU. */
+  readonly asks: boolean;
 }
 
 export interface ImageCheck {
@@ -144,39 +154,46 @@ export const unfit = { tier: null, by: [], fit: null } as const;
 function without(image: ImageToFit, unproved: readonly CompiledFor[]): ImageToFit {
   if (unproved.length === 0) return image;
   const left = new Set(unproved.map(({ feature }) => feature));
-  const features = image.requires.cpu.features.filter((feature) => !left.has(feature));
-  return { ...image, requires: { ...image.requires, cpu: { ...image.requires.cpu, features } } };
+  const proved = <Cpu extends { readonly features: readonly string[] }>(cpu: Cpu): Cpu => ({
+    ...cpu,
+    features: cpu.features.filter((feature) => !left.has(feature)),
+  });
+  const { or, ...first } = image.requires.cpu;
+  const cpu = { ...proved(first), ...(or !== undefined && { or: or.map(proved) }) };
+  return { ...image, requires: { ...image.requires, cpu } };
 }
 
 function describeUnproved(
   unproved: readonly CompiledFor[],
   { unknownFeatures, cpu: { level } }: Pick<HostView, "unknownFeatures" | "cpu">,
 ): readonly Unproved[] {
+  const build = level === null ? "a build for this CPU" : `a build for ${level}`;
+  const isUntold = ({ feature }: CompiledFor) => unknownFeatures.has(feature);
   return [...groupBy(unproved, ({ file }) => file)].map(([file, uses]) => {
-    const told = (untold: boolean, why: string) => {
-      const counted = uses
-        .filter(({ feature }) => unknownFeatures.has(feature) === untold)
-        .map(({ feature, instructions }) => `${feature} (${count(instructions, "instruction")})`);
-      return counted.length === 0 ? [] : [`for ${listSome(counted)}, ${why}`];
-    };
+    const named = (some: readonly CompiledFor[]) => listSome(some.map(({ feature }) => feature));
+    const lacking = uses.filter((use) => !isUntold(use));
+    const likely = lacking.filter(({ need }) => need === "compiledFor");
+    const counted = (some: readonly CompiledFor[]) =>
+      `${named(some)} (${count(Math.max(...some.map(({ instructions }) => instructions)), "instruction")})`;
+    const fix = `take ${build}, or run it on a host with ${named(uses)}`;
+    if (likely.length > 0) {
+      const asks = likely.some((use) => use.asks) ? "" : ", and nothing in it asks the CPU";
+      const message = `${file} was compiled for ${counted(likely)}, which this host's CPU does not have${asks}`;
+      return { code: "CPU_COMPILED_FOR", message, fix };
+    }
+    const told = (some: readonly CompiledFor[], why: string) =>
+      some.length === 0 ? [] : [`${counted(some)}, ${why}`];
+    const isAsked = uses.every(({ instructions }) => instructions === 0);
     const needs = [
-      ...told(false, "which this host's CPU does not have"),
-      ...told(true, "of which this host's facts do not tell"),
+      ...told(lacking, "which this host's CPU does not have"),
+      ...told(uses.filter(isUntold), "of which this host's facts do not tell"),
     ];
-    if (uses.every(({ feature }) => unknownFeatures.has(feature)))
-      return notProved(file, needs, "run imgmatch probe on the host itself, where the kernel tells them");
-    const build = level === null ? "a build for this CPU" : `a build for ${level}`;
-    const features = listSome(
-      uses.map(({ feature }) => feature),
-      4,
-    );
-    return notProved(file, needs, `take ${build}, or run it on a host with ${features}`);
+    return {
+      code: "CPU_NOT_PROVED",
+      message: `whether ${file} runs here: it ${isAsked ? `asks for ${named(uses)} and may refuse` : `may need ${needs.join(", and ")}`}`,
+      fix: lacking.length === 0 ? "run imgmatch probe on the host itself, where the kernel tells them" : fix,
+    };
   });
-}
-
-function notProved(file: string, needs: readonly string[], fix: string): Unproved {
-  const message = `whether ${file} runs here: it was compiled ${needs.join(", and ")}`;
-  return { code: "CPU_NOT_PROVED", message, fix };
 }
 
 type Presence = (view: HostView, code: UndecidedGpu["code"]) => { readonly ok: true } | Misfit;
@@ -186,7 +203,7 @@ const presences: Readonly<Record<GpuVendor, Presence>> = {
     const found = checkNvidiaPresence(view);
     if (!found.ok || code === null) return found;
     const known = found.nvidia.gpus.filter(({ compute }) => compute !== null);
-    const fits = checkGpuCode({ code, toolkit: "" }, { gpus: known }, null);
+    const fits = checkGpuCode({ code, toolkit: "" }, { ...found.nvidia, gpus: known }, null);
     return isMisfit(fits) ? fits : found;
   },
   amd: checkAmdPresence,

@@ -15,6 +15,7 @@ import {
 import type { GpuClass } from "../hardware/gpu-class.ts";
 import type { DriverScale, GpuFacts, HostFacts, NvidiaFacts } from "../facts/facts.ts";
 import { unknownNvidia } from "../facts/no-facts.ts";
+import { packageCures, type PackageCures } from "../facts/toolkit-cures.ts";
 
 export interface NvidiaView {
   /** A driver drives the cards. */
@@ -40,6 +41,8 @@ export interface CompatView {
   readonly adds: CompatAdds | null;
   /** The host's library comes before the folders of the image's `ld.so.conf`. null if unknown. */
   readonly hostFirst: boolean | null;
+  /** By the toolkit's version. Absent where nobody reads cures. */
+  readonly cures?: PackageCures;
 }
 
 /**
@@ -70,7 +73,8 @@ function viewCompat({ nvidia, toolkit, compat }: HostFacts["runtime"]): CompatVi
   const version = toolkit === undefined ? null : parseVersion(toolkit);
   const since = (first: VersionParts) => (version === null ? null : compareVersions(version, first) >= 0);
   const isKnown = nvidia === "cdi" || nvidia === "legacy";
-  if (!isKnown) return { adds: null, hostFirst: null };
+  const cures = packageCures({ nvidia, ...(toolkit !== undefined && { toolkit }) });
+  if (!isKnown) return { adds: null, hostFirst: null, cures };
   const isNew = since([1, 18]);
   const hostFirst = nvidia === "cdi" ? false : isNew === null ? null : !isNew;
   const adds = (): CompatAdds | null => {
@@ -80,7 +84,7 @@ function viewCompat({ nvidia, toolkit, compat }: HostFacts["runtime"]): CompatVi
     const byNote = nvidia === "legacy" ? null : since([1, 20]);
     return byNote === null ? null : byNote ? "listed" : "newer";
   };
-  return { adds: adds(), hostFirst };
+  return { adds: adds(), hostFirst, cures };
 }
 
 export function viewNvidia(facts: HostFacts): NvidiaView | null {

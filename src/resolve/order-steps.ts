@@ -151,6 +151,11 @@ export function compareKeys(a: SortKey, b: SortKey): number {
   return 0;
 }
 
+/** The same text for keys that are equal. */
+export function spellKey(key: SortKey): string {
+  return key.slice(0, key.findLastIndex((part) => part !== 0) + 1).join("\0");
+}
+
 /** Compares keys step by step. */
 export function compareAllKeys(a: readonly SortKey[], b: readonly SortKey[]): number {
   for (const [index, key] of a.entries()) {

@@ -1,13 +1,16 @@
 /** Sorts the images that fit by named steps, and names the step that decided. */
 
 import { usageError } from "../errors.ts";
+import { groupBy } from "../io/collections.ts";
 import {
   compareAllKeys,
+  compareKeys,
   keyOf,
   type Ordered,
   type OrderStep,
   orderSteps,
   preferredValue,
+  spellKey,
 } from "./order-steps.ts";
 
 /**
@@ -21,15 +24,21 @@ export function orderBy(prefer: readonly string[] = []): readonly OrderStep[] {
   return [...first, ...Object.values(orderSteps).filter((step) => !first.includes(step))];
 }
 
-/** Best first. Keys are made once: a lock of thousands needs a hundred thousand comparisons. */
+/** Best first. Each step splits what the steps before it left together: a lock of thousands would need a hundred thousand comparisons. */
 export function sortCandidates<Each extends Ordered>(
-  order: readonly OrderStep[],
+  [step, ...later]: readonly OrderStep[],
   candidates: readonly Each[],
 ): readonly Each[] {
-  return candidates
-    .map((candidate) => ({ candidate, keys: order.map((step) => keyOf(step, candidate)) }))
-    .sort((a, b) => compareAllKeys(a.keys, b.keys))
-    .map(({ candidate }) => candidate);
+  if (step === undefined || candidates.length < 2) return candidates;
+  const keyed = candidates.map((candidate) => ({ candidate, key: keyOf(step, candidate) }));
+  const groups = [...groupBy(keyed, ({ key }) => spellKey(key)).values()];
+  const sorted = groups.sort(([a], [b]) => compareKeys(a?.key ?? [], b?.key ?? []));
+  return sorted.flatMap((group) =>
+    sortCandidates(
+      later,
+      group.map(({ candidate }) => candidate),
+    ),
+  );
 }
 
 /** Negative when `a` is the better one. */

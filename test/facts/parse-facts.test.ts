@@ -117,6 +117,26 @@ describe("parseHostFacts", () => {
     ]);
   });
 
+  it("takes the place of a GPU among others, of which a file may lack all", () => {
+    const facts = (place: object) =>
+      JSON.stringify({
+        schemaVersion: 1,
+        platform: "linux/amd64",
+        nvidia: { driver: "570.124.06", gpus: [{ index: 0, ...place }] },
+        amd: { driver: null, gpus: [{ index: 0, ...place }] },
+      });
+    const read = (place: object) => {
+      const { nvidia, amd } = parseHostFacts(facts(place), "facts.json");
+      return [nvidia?.gpus[0], amd?.gpus[0]].map((gpu) => [gpu?.numa, gpu?.links]);
+    };
+    expect(read({ numa: 1, links: [3, 1, 3] })).toEqual(Array(2).fill([1, [1, 3]]));
+    expect(read({ numa: null, links: [] })).toEqual(Array(2).fill([null, []]));
+    expect(read({})).toEqual(Array(2).fill([undefined, undefined]));
+    const many = Array.from({ length: 257 }, (_, index) => index);
+    for (const place of [{ numa: -1 }, { links: ["1"] }, { links: [-1] }, { links: many }])
+      expect(problemsOf(facts(place)), JSON.stringify(place).slice(0, 40)).toHaveLength(2);
+  });
+
   it("refuses a scale that is none", () => {
     expect(problemsOf(JSON.stringify({ ...minimal, nvidia: { driverScale: "windows" } }))).toMatchObject([
       { message: 'nvidia.driverScale: expected linux, wsl, l4t, found text "windows"' },

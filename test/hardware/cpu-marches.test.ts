@@ -179,7 +179,8 @@ describe("compiler versions", () => {
     // Only remembered: later ones do, earlier ones may.
     ["goldmont", "gcc", "12", true],
     ["goldmont", "gcc", "8", null],
-    ["bonnell", "clang", "16", null],
+    ["bonnell", "clang", "15", null],
+    ["bonnell", "clang", "16", true],
     ["broadwell", "gcc", "twelve", null],
     ["ampere1", "clang", "13.0.1", false],
     ["ampere1", "clang", "14.0.6", true],
@@ -270,8 +271,10 @@ describe("features that no kernel prints", () => {
 const models: readonly (readonly [march: string, family: number, model: number])[] = [
   ["arrowlake", 6, 197],
   ["arrowlake-s", 6, 198],
+  ["clearwaterforest", 6, 221],
   ["graniterapids", 6, 173],
   ["graniterapids-d", 6, 174],
+  ["lunarlake", 6, 189],
   ["sierraforest", 6, 175],
 ];
 

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { amdProducts } from "../../src/hardware/amd-products.ts";
+import { cpuLevel } from "../../src/hardware/cpu-levels.ts";
 import { neededFeatures } from "../../src/hardware/cpu-marches.ts";
 import { parseComputeCapability } from "../../src/hardware/compute-capability.ts";
 import { findGpuByName, findGpuByPci } from "../../src/hardware/gpu-products.ts";
-import { machineCpuRows, machineTypeRows } from "../../src/hardware/machine-type-table.ts";
+import { machineBaselines, machineCpuRows, machineTypeRows } from "../../src/hardware/machine-type-table.ts";
 import { machineCatalogs } from "../../src/hardware/machine-types.ts";
 
 describe("the catalogue of machine types", () => {
@@ -67,6 +68,26 @@ describe("the catalogue of machine types", () => {
     // Every capture serves some type.
     const used = new Set(machineTypeRows.map(({ features }) => features));
     expect(machineCpuRows.filter(({ key }) => !used.has(key))).toEqual([]);
+  });
+
+  test("a baseline is what every captured CPU of that name has, and a family's is no lower than its vendor's", () => {
+    const vendors: Readonly<Record<string, string>> = { Intel: "GenuineIntel", AMD: "AuthenticAMD" };
+    for (const { cpu, level } of machineBaselines.filter(({ source }) => source.includes("SPARECORES"))) {
+      const [vendor = "", ...family] = cpu.split(" ");
+      const captured = machineCpuRows.filter(
+        (row) => row.vendor === vendors[vendor] && row.model.replaceAll("(R)", "").includes(family.join(" ")),
+      );
+      expect(captured.length, cpu).toBeGreaterThan(2);
+      const levels = captured.map(({ features }) => cpuLevel("amd64", features.split(" ")) ?? "");
+      expect(levels.sort()[0], cpu).toBe(level);
+    }
+    // Without one: rows whose source names no CPU, and a CPU that no compiler's table here has.
+    const bare = machineTypeRows.filter(
+      ({ cpu, features }) => features === null && !machineBaselines.some((each) => cpu?.startsWith(each.cpu)),
+    );
+    expect(bare.map(({ cpu }) => cpu).filter((cpu) => cpu !== null)).toEqual([
+      "GB10: Cortex-X925 and Cortex-A725",
+    ]);
   });
 
   test("what a hypervisor hides is not there: no row is a compiler's table", () => {

@@ -9,7 +9,12 @@ import type { FactEvidence, Meaning } from "../../src/host/evidence.ts";
 import { denied, type HostIo } from "../../src/host/host-io.ts";
 import { cudaStart } from "../../src/host/nvidia/cuda-start.ts";
 import { nvidiaEvidence } from "../../src/host/nvidia/evidence.ts";
-import { type NvmlDevice, type NvmlReading, nvmlCodes } from "../../src/host/nvidia/nvml-reading.ts";
+import {
+  type NvmlAnswer,
+  type NvmlDevice,
+  type NvmlReading,
+  nvmlCodes,
+} from "../../src/host/nvidia/nvml-reading.ts";
 import { probeHost } from "../../src/host/probe-host.ts";
 import type { Start, StartTable } from "../../src/host/start-table.ts";
 import { smiOfNvml } from "../node/sh/support/smi-of-nvml.ts";
@@ -66,17 +71,24 @@ const reading = await t4.readNvml([]);
 const table = "| NVIDIA-SMI 550.54.15    Driver Version: 550.54.15    CUDA Version: 12.4 |\n";
 /** Where koffi is not there, nvidia-smi answers as the same driver would. */
 const smi =
-  (change: SmiFile | null, of: (told: SmiFile) => SmiFile = (told) => ({ ...told, ...change })): Change =>
+  (change: SmiFile, of: (told: SmiFile) => SmiFile = (told) => ({ ...told, ...change })): Change =>
   (io) => ({
     ...io,
     readNvml: async () => null,
     run: async (_, args) =>
       reading === null ? null : smiAnswer(of({ ...smiOfNvml(reading), table, list: "" }), args),
   });
-const prints = (stdout: string, status = 0, timedOut = false) =>
-  smi({ always: { stdout, status, timedOut } });
-const column = (change: Readonly<Record<string, readonly string[]>>) =>
-  smi(null, (told) => ({ ...told, fields: { ...told.fields, ...change } }));
+const bySmi = smi({})(t4);
+/** Where libcuda's file tells its version, nobody asks nvidia-smi for its head. */
+const headAsked = file(byLibrary, "")(bySmi);
+const prints = (stdout: string, status = 0, timedOut = false): Case => ({
+  base: bySmi,
+  change: smi({ always: { stdout, status, timedOut } }),
+});
+const column = (change: Readonly<Record<string, readonly string[]>>): Case => ({
+  base: bySmi,
+  change: smi({}, (told) => ({ ...told, fields: { ...told.fields, ...change } })),
+});
 const unread: Change = (io) => ({ ...io, readNvml: async () => null, run: async () => null });
 const wsl = machine("wsl2-zen3-smi_crash");
 const onlyDxg: Change = (io) => ({ ...io, exists: (path) => path === "/dev/dxg" });
@@ -148,18 +160,15 @@ const cudaCases: Readonly<Record<string, Case>> = {
   },
   "another code, or an NVML without it": { change: version({ code: nvmlCodes.absent }) },
   "head of nvidia-smi: a version": {
-    change: and(smi({ table: table.replace("12.4", "12.3") }), file(byLibrary, "")),
-    ...{ fact: cuda, is: "12.3" },
+    ...{ base: headAsked, change: smi({ table: table.replace("12.4", "12.3") }), fact: cuda, is: "12.3" },
   },
   "head of nvidia-smi: `N/A`": {
-    change: and(smi({ table: table.replace("12.4", "N/A") }), file(byLibrary, "")),
+    ...{ base: headAsked, change: smi({ table: table.replace("12.4", "N/A") }) },
   },
   "empty, gone, or there with its version alone": { change: file(byLibrary, "") },
   "the toolkit's stub, of this process alone": {
-    change: and(node("/stubs/libcuda.so.1", true), (io) => ({
-      ...io,
-      env: { ...io.env, LD_LIBRARY_PATH: "/stubs" },
-    })),
+    base: { ...t4, env: { ...t4.env, LD_LIBRARY_PATH: "/stubs" } },
+    change: node("/stubs/libcuda.so.1", true),
   },
   "a version; never more than the driver's branch offers": {
     text: label({
@@ -174,7 +183,7 @@ const cudaCases: Readonly<Record<string, Case>> = {
     text: { apiVersion: "v1", kind: "List", items: [label({}), slice] },
     ...{ fact: cuda, is: "12.3" },
   },
-  "the driver's branch, in the tables: a version": { change: unread, fact: cuda, is: "12.4" },
+  "the driver's branch, in the tables: a version": { base: unread(t4), fact: cuda, is: "12.4" },
 };
 
 const card = (change: Change): Case => ({ change });
@@ -189,30 +198,33 @@ const cardCases: Readonly<Record<string, Case>> = {
   "NVML, of one card: 15": card(device({ handle: 15 })),
   "999 for compute capability, UUID or memory": card(device({ uuid: { code: 999 } })),
   "999 for the PCI address": card(device({ pci: { code: 999 } })),
-  "a table": { change: column({ compute_cap: ["8.0"] }), fact: cards, is: ["8.0"] },
-  "not there, or it cannot be started (126, 127)": card(prints("", 126)),
-  "`No devices were found` (6), `No devices found.` (0), and a card is there that may be opened": card(
-    prints("No devices were found\n", 6),
+  "a table": { ...column({ compute_cap: ["8.0"] }), fact: cards, is: ["8.0"] },
+  "not there, or it cannot be started (126, 127)": prints("", 126),
+  "`No devices were found` (6), `No devices found.` (0), and a card is there that may be opened": prints(
+    "No devices were found\n",
+    6,
   ),
-  "`couldn't communicate` (9)": card(
-    prints("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n", 9),
+  "`couldn't communicate` (9)": prints(
+    "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n",
+    9,
   ),
-  "`Driver/library version mismatch`": card(
-    prints("Failed to initialize NVML: Driver/library version mismatch\n", 18),
+  "`Driver/library version mismatch`": prints(
+    "Failed to initialize NVML: Driver/library version mismatch\n",
+    18,
   ),
-  "`Insufficient Permissions` (4)": card(prints("Failed to initialize NVML: Insufficient Permissions\n", 4)),
-  "`couldn't find libnvidia-ml.so` (12), another status": card(
-    prints("NVIDIA-SMI couldn't find libnvidia-ml.so library in your system.\n", 12),
+  "`Insufficient Permissions` (4)": prints("Failed to initialize NVML: Insufficient Permissions\n", 4),
+  "`couldn't find libnvidia-ml.so` (12), another status": prints(
+    "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system.\n",
+    12,
   ),
-  "nothing in time": card(prints("", 0, true)),
-  "`[Unknown Error]` for compute capability, UUID or memory": card(column({ uuid: ["[Unknown Error]"] })),
-  "`[Unknown Error]` for anything else": card(column({ "pci.bus_id": ["[Unknown Error]"] })),
+  "nothing in time": prints("", 0, true),
+  "`[Unknown Error]` for compute capability, UUID or memory": column({ uuid: ["[Unknown Error]"] }),
+  "`[Unknown Error]` for anything else": column({ "pci.bus_id": ["[Unknown Error]"] }),
   "/proc/driver/nvidia/gpus: empty": card(emptied(gpus)),
   "/proc/driver/nvidia/gpus: a card that the driver does not list": card(
     and(
       emptied(gpus, "0000:17:00.0", stray),
       file(`${gpus}/${stray}/information`, "Model: \t Tesla T4\nDevice Minor: \t 1\n"),
-      node("/dev/nvidia1", false),
     ),
   ),
   "/sys/bus/pci/devices: empty": card(emptied(bus)),
@@ -260,16 +272,72 @@ const driverCases: Readonly<Record<string, Case>> = {
     ...{ fact: driver, is: "550.90.07" },
   },
 };
+const twin: Change = nvml((told) => {
+  const [first] = told.devices;
+  if (first === undefined) return told;
+  const second = {
+    ...first,
+    uuid: { value: "GPU-00000009-1111-4222-8333-000000000001" },
+    pci: { value: { id: 0x1eb810de, bus: "00000000:99:00.0" } },
+  };
+  return { ...told, deviceCount: { value: 2 }, devices: [first, second] };
+});
+const p2p = (status: NvmlAnswer<number>) => and(twin, device({ nvlink: [status, status] }));
+const links = ({ nvidia }: HostFacts) => nvidia?.gpus.map((gpu) => gpu.links);
+const matrix = (word: string): Change =>
+  and(smi({}, twice), (io) => ({
+    ...io,
+    run: async (command, args, limits) =>
+      args[0] === "topo"
+        ? {
+            ...{ status: 0, stderr: "", timedOut: false },
+            stdout: `\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \t${word}\t0-7\nGPU1\t${word}\t X \t0-7\n`,
+          }
+        : io.run(command, args, limits),
+  }));
+/** Two cards in place of one. */
+const twice = (told: SmiFile): SmiFile => ({
+  ...told,
+  fields: Object.fromEntries(
+    Object.entries(told.fields ?? {}).map(([name, [value = ""]]) => [
+      name,
+      [
+        value,
+        { index: "1", uuid: "GPU-00000009-1111-4222-8333-000000000001", "pci.bus_id": "00000000:99:00.0" }[
+          name
+        ] ?? value,
+      ],
+    ]),
+  ),
+});
+const linkCases: Readonly<Record<string, Case>> = {
+  "status 0": { change: p2p({ value: 0 }), fact: links, is: [[1], [0]] },
+  "status 1 to 5: no link": { change: p2p({ value: 5 }), fact: links, is: [[], []] },
+  "status 6, another code, or an NVML without it": {
+    change: p2p({ code: 999 }),
+    ...{ fact: links, is: [undefined, undefined] },
+  },
+  "`NV12`": { change: matrix("NV12"), fact: links, is: [[1], [0]] },
+  "`SYS`, `NODE`, `PHB`, `PXB`, `PIX`: no link": { change: matrix("PHB"), fact: links, is: [[], []] },
+  "another word, or no row": { change: matrix("N/A"), fact: links, is: [undefined, undefined] },
+};
+const numa = ({ nvidia }: HostFacts) => nvidia?.gpus.map((gpu) => gpu.numa);
+const numaNode = (text: string | null) => file(`${bus}/0000:17:00.0/numa_node`, text);
+const numaCases: Readonly<Record<string, Case>> = {
+  "a number": { change: numaNode("1\n"), fact: numa, is: [1] },
+  "-1: the kernel names no node": { change: numaNode("-1\n"), fact: numa, is: [null] },
+  "absent, or something else": { change: numaNode("0x1"), fact: numa, is: [undefined] },
+};
 const wslCases: Readonly<Record<string, Case>> = {
-  "alone, without the files of NVIDIA's Windows driver": { base: wsl, change: and(onlyDxg, unread) },
+  "alone, without the files of NVIDIA's Windows driver": { base: unread(wsl), change: onlyDxg },
   "9, without the files of NVIDIA's Windows driver": {
-    base: wsl,
-    change: and(onlyDxg, (io) => ({
+    base: and(onlyDxg, unread)(wsl),
+    change: (io) => ({
       ...io,
       readNvml: async () => (reading === null ? null : { ...reading, init: 9, devices: [] }),
-    })),
+    }),
   },
-  "there, and neither NVML nor nvidia-smi": { base: wsl, change: unread },
+  "there, and neither NVML nor nvidia-smi": { base: and(onlyDxg, unread)(wsl), change: () => unread(wsl) },
 };
 
 const mi300x: amd.AmdMachine = {
@@ -319,6 +387,7 @@ const amdCards: Readonly<Record<string, Case>> = {
   "/dev/dri/renderD128: refused by open": ofAmd({ devices: [amd.kfd], denied: amd.render(128) }),
   "/sys/bus/pci/devices: empty": ofAmd({ files: without(/pci/), links: {} }),
   "there: WSL shows cards of AMD in no file": {
+    base: amd.amdHost({}),
     change: () => amd.amdHost({ devices: ["/dev/dxg"] }),
     ...{ fact: ({ amd: facts }) => facts, is: undefined },
   },
@@ -327,6 +396,24 @@ const amdTargets: Readonly<Record<string, Case>> = {
   "a number": { ...ofAmd({ files: withNode({ gfx_target_version: 90500 }) }), fact: targets, is: ["gfx950"] },
   "0 or absent: the device id tells it": ofAmd({ files: withNode({}) }),
   "the device id, in the tables: unknown": ofAmd({ files: withNode({ device_id: 0xfff0 }) }),
+};
+const xgmi = (type: number, count = 1) =>
+  ofAmd({
+    files: {
+      ...withNode({ io_links_count: count }),
+      ...amd.node(2, {
+        ...{ gfx_target_version: 90402, device_id: 0x74a1, num_xcc: 8, io_links_count: 0 },
+        ...{ drm_render_minor: 129, location_id: 0x9300, unique_id: 2 },
+      }),
+      "/sys/class/kfd/kfd/topology/nodes/1/io_links/0/properties": `type ${type}\nnode_from 1\nnode_to 2\n`,
+    },
+    devices: amd.devices(2),
+  });
+const amdLinks = ({ amd: facts }: HostFacts) => facts?.gpus.map((gpu) => gpu.links);
+const amdLinkCases: Readonly<Record<string, Case>> = {
+  "of type 11, to a GPU": { ...xgmi(11), fact: amdLinks, is: [[1], []] },
+  "of other types alone: no link": { ...xgmi(2), fact: amdLinks, is: [[], []] },
+  "fewer than the node counts": { ...xgmi(11, 2), fact: amdLinks, is: [undefined, []] },
 };
 const amdDriver = ({ amd: facts }: HostFacts) => facts?.driver;
 const amdDrivers: Readonly<Record<string, Case>> = {
@@ -339,31 +426,72 @@ const amdDrivers: Readonly<Record<string, Case>> = {
 
 type Cases = readonly Readonly<Record<string, Case>>[];
 const vendors: readonly (readonly [string, readonly FactEvidence[], Cases, StartTable])[] = [
-  ["NVIDIA", nvidiaEvidence, [cudaCases, cardCases, openCases, driverCases, wslCases], cudaStart],
-  ["AMD", amdEvidence, [amdCards, amdTargets, amdDrivers], hipStart],
+  [
+    "NVIDIA",
+    nvidiaEvidence,
+    [cudaCases, cardCases, openCases, driverCases, linkCases, numaCases, wslCases],
+    cudaStart,
+  ],
+  ["AMD", amdEvidence, [amdCards, amdTargets, amdLinkCases, amdDrivers], hipStart],
 ];
+
+/** The answers that a probe was given: by the function and its first argument. */
+function recorded(io: HostIo): { readonly io: HostIo; readonly answers: Map<string, string> } {
+  const answers = new Map<string, string>();
+  const record = Object.entries(io).map(([name, member]) => [
+    name,
+    typeof member !== "function"
+      ? member
+      : (...args: readonly unknown[]) => {
+          const answer = member.apply(io, args);
+          const keep = (value: unknown) =>
+            answers.set(`${name} ${args[0]}`, JSON.stringify(value === denied ? "denied" : (value ?? null)));
+          if (answer instanceof Promise) answer.then(keep);
+          else keep(answer);
+          return answer;
+        },
+  ]);
+  return { io: Object.fromEntries(record), answers };
+}
+
+/** Files of these folders are one source. */
+const folders = [gpus, bus, "/sys/class/kfd", "/usr/lib/wsl"];
+
+function sourceOf(asked: string): string {
+  const [name = "", path = ""] = asked.split(" ");
+  if (name === "readNvml" || name === "run") return name;
+  return folders.find((folder) => path.startsWith(folder)) ?? path;
+}
 
 const inside: Change = (io) => ({ ...io, exists: (path) => path === "/.dockerenv" || io.exists(path) });
 
 async function outcome(each: Case, place: Change, { problem, proved }: StartTable) {
   const { base = t4, change = (io) => io, text, start, fact = cards } = each;
   const io = place(base);
-  const before = await probeHost(io);
+  const first = recorded(io);
+  const before = await probeHost(first.io);
   if (start !== undefined) {
-    const facts =
-      start === undefined ? before : before.nvidia === null ? await probeHost(amd.amdHost(mi300x)) : before;
+    const facts = before.nvidia === null ? await probeHost(amd.amdHost(mi300x)) : before;
     const told = { code: "HOST_SMI_FAILED", message: "", fix: "" } as const;
     const isProof = "devices" in start && start.devices > 0;
     const after = isProof ? await proved({ ...facts, problems: [told] }, io) : facts;
     const found = problem(start, after, io);
     return { facts: after, before: facts, codes: found === null ? [] : [found.code], fact };
   }
-  const facts =
-    text === undefined
-      ? await probeHost(place(change(base)))
-      : await readHost(JSON.stringify(text), "node.json");
-  const codes = text === undefined ? facts.problems.map(({ code }) => code) : [];
-  return { facts, before, codes, fact };
+  if (text !== undefined) {
+    const facts = await readHost(JSON.stringify(text), "node.json");
+    return { facts, before, codes: [], fact };
+  }
+  const second = recorded(place(change(base)));
+  const facts = await probeHost(second.io, { pairs: true });
+  const changed = [...second.answers].filter(([asked, answer]) => {
+    const was = first.answers.get(asked);
+    return was !== undefined && was !== answer;
+  });
+  expect([...new Set(changed.map(([asked]) => sourceOf(asked)))].slice(1), "more than one source").toEqual(
+    [],
+  );
+  return { facts, before, codes: facts.problems.map(({ code }) => code), fact };
 }
 
 describe.each(vendors)("evidence of %s", (_vendor, facts, cases, start) => {

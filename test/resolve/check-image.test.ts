@@ -48,9 +48,12 @@ describe("an image with imgmatch's label", () => {
   );
 });
 
-describe("code that was compiled for features", () => {
+describe("code that may need features", () => {
   const compiled = (...features: readonly string[]) =>
-    features.map((feature) => ({ feature, file: "/app/numpy.so", instructions: 2 }));
+    features.map((feature) => ({
+      ...{ feature, file: "/app/numpy.so", instructions: 2 },
+      ...{ need: "undecided" as const, asks: true },
+    }));
   const unknownOf = (lacks: readonly string[], untold: readonly string[]) => {
     const host = cpuHost();
     const features = (host.cpu.features ?? []).filter((each) => ![...lacks, ...untold].includes(each));
@@ -70,8 +73,60 @@ describe("code that was compiled for features", () => {
     return textsOf({ unknown });
   };
 
+  it("has the build for the CPU's own level as its cure", () => {
+    const cpu = { vendor: null, model: null, features: ["pni", "popcnt"], level: "x86-64-v2" };
+    const entry = { requires: requirement(null, ["avx2"]) };
+    const image = { platform, requires: null, env: [], entry, compiledFor: compiled("avx2") };
+    const [reason] = checkImage(image, cpuHost({ cpu })).unknown;
+    expect(reason?.fix).toBe("take a build for x86-64-v2, or run it on a host with avx2");
+  });
+
+  it("likely does not run where it was compiled for the features", () => {
+    const cpu = { vendor: null, model: null, features: ["pni"], level: null };
+    const entry = { requires: requirement(null, ["avx2", "fma", "popcnt"]) };
+    const told = (asks: boolean) => {
+      const found = compiled("avx2", "fma").map((each) => ({ ...each, need: "compiledFor" as const, asks }));
+      const compiledFor = [...found, ...compiled("popcnt")];
+      const { fits, unknown } = checkImage(
+        { platform, requires: null, env: [], entry, compiledFor },
+        cpuHost({ cpu }),
+      );
+      expect(fits).toBeNull();
+      expect(unknown).toMatchObject([{ code: "CPU_COMPILED_FOR" }]);
+      return textsOf({ unknown })[0];
+    };
+    const text =
+      "/app/numpy.so was compiled for avx2, fma (2 instructions), which this host's CPU does not have";
+    expect(told(false)).toBe(`${text}, and nothing in it asks the CPU`);
+    expect(told(true)).toBe(text);
+  });
+
+  it("is a question that may end in a refusal, where no instruction is there", () => {
+    const cpu = { vendor: null, model: null, features: ["pni"], level: null };
+    const entry = { requires: requirement(null, ["avx2"]) };
+    const compiledFor = compiled("avx2").map((each) => ({ ...each, instructions: 0 }));
+    const { unknown } = checkImage(
+      { platform, requires: null, env: [], entry, compiledFor },
+      cpuHost({ cpu }),
+    );
+    expect(textsOf({ unknown })).toEqual([
+      "whether /app/numpy.so runs here: it asks for avx2 and may refuse",
+    ]);
+  });
+
+  it("is left out of each variant that an image carries", () => {
+    const cpu = { vendor: null, model: null, features: ["pni", "popcnt"], level: null };
+    const all = { march: "estimated", features: ["aes", "avx2"], by: "bmi2" };
+    const plain = { march: "estimated", features: ["aes"], by: "plain" };
+    const requires = { ...requirement(null, []), cpu: { ...all, or: [plain] } };
+    const image = { platform, requires: null, env: [], entry: { requires }, compiledFor: compiled("aes") };
+    expect(checkImage(image, cpuHost({ cpu }))).toMatchObject({
+      ...{ fits: null, reasons: [], unknown: [{ code: "CPU_NOT_PROVED" }] },
+    });
+  });
+
   it("is told apart: what the CPU does not have, and what the facts do not tell", () => {
-    const file = "whether /app/numpy.so runs here: it was compiled for";
+    const file = "whether /app/numpy.so runs here: it may need";
     expect(unknownOf(["avx2"], [])).toEqual([
       `${file} avx2 (2 instructions), which this host's CPU does not have`,
     ]);
@@ -79,7 +134,7 @@ describe("code that was compiled for features", () => {
       `${file} pni (2 instructions), of which this host's facts do not tell`,
     ]);
     expect(unknownOf(["avx2"], ["pni"])).toEqual([
-      `${file} avx2 (2 instructions), which this host's CPU does not have, and for pni (2 instructions), of which this host's facts do not tell`,
+      `${file} avx2 (2 instructions), which this host's CPU does not have, and pni (2 instructions), of which this host's facts do not tell`,
     ]);
   });
 });

@@ -4,7 +4,7 @@ import { findMarch } from "../../src/hardware/cpu-marches.ts";
 import { viewHost } from "../../src/resolve/host-view.ts";
 import { rankImages, resolveImage } from "../../src/resolve/resolve-image.ts";
 import { whyNotImage } from "../../src/resolve/why-not-image.ts";
-import { gpuHost, h100, levelV3, type cpuHost } from "./support/hosts.ts";
+import { gpuHost, h100, levelV3, v100, type cpuHost } from "./support/hosts.ts";
 import { cuda, gpuImage, image, lockOf, requirement, rocmImage } from "./support/locks.ts";
 
 const refusal = (lock: ReturnType<typeof lockOf>, host: ReturnType<typeof cpuHost>, explain = false) =>
@@ -90,6 +90,22 @@ describe("the nearest image", () => {
     const host = { ...old, nvidia: old.nvidia && { ...old.nvidia, driver: "470.256.02", cuda: "11.4" } };
     const lock = lockOf({ amd: rocmImage(["gfx942"]), nvidia: sm("sm_70", "7.0", "sapphirerapids") });
     expect(order(lock, host)).toEqual(["nvidia", "amd"]);
+  });
+
+  test("is the one whose bundled driver is nearest to the host's, part by part", () => {
+    const bundles = (version: string) =>
+      gpuImage(cuda("9.2.148", ["sm_70"], { driver: { mode: "bundled", version } }));
+    const lock = lockOf({
+      "390.30": bundles("390.30"),
+      "396.26": bundles("396.26"),
+      "396.44": bundles("396.44"),
+      "410.48": bundles("410.48"),
+    });
+    expect(order(lock, gpuHost([v100], "396.45", "9.2"))).toEqual(["396.44", "396.26", "390.30", "410.48"]);
+    expect(order(lock, gpuHost([v100], "410.104", "10.0"))).toEqual(["410.48", "396.44", "396.26", "390.30"]);
+    expect(refusal(lock, gpuHost([v100], "396.45", "9.2")).problems[0].details?.[0]).toMatch(
+      /^ {2}396\.44 and 3 more: /,
+    );
   });
 
   test("no cure proposes to add a cell that is there", () => {

@@ -8,19 +8,19 @@ import { type AmdFacts, type AmdGpuFacts, computePartitions, type HostProblem } 
 import type { SideQuestion, SideReading } from "../gpu-side.ts";
 import type { HostIo } from "../host-io.ts";
 import { gpuLabel } from "../../facts/host-problems.ts";
-import type { PciGpu } from "../pci.ts";
+import { type PciGpu, sysfsAddress } from "../pci.ts";
 import { pciPath } from "../../facts/facts.ts";
 import { knownSources, unknownAmdGpu } from "../../facts/no-facts.ts";
 import * as problem from "./amd-problems.ts";
 import { applyAmdVisibility } from "./amd-visible-devices.ts";
-import { type KfdGpu, kfdPath, mebibytes, readKfd, readPage } from "./kfd.ts";
+import { type KfdGpu, kfdPath, mebibytes, readKfd, readPage, readXgmi } from "./kfd.ts";
 
 const modulePath = "/sys/module/amdgpu";
 
 /** Beside GPUs of other vendors a missing GPU of a processor is no problem, nor is it in a container. `gpus` is the value of `--gpus`. */
 export function readAmd(
   io: HostIo,
-  { pci, others }: Omit<SideQuestion, "ofNode">,
+  { pci, others, pairs }: Omit<SideQuestion, "ofNode">,
   gpus: string | undefined,
 ): Omit<SideReading<"amd">, "holds" | "select"> {
   // radeon drives cards before GCN, which have no ROCm.
@@ -32,8 +32,11 @@ export function readAmd(
   const found = kfd.gpus.map((gpu, index) => factsOf(io, gpu, { index, all: kfd.gpus }));
   const reached = reach(io, found, kfd.masked);
   // ROCm numbers the GPUs that it can open.
-  const listed = reached.gpus.map((gpu, index) => ({ ...gpu, index }));
-  const rest = kfd.masked > 0 ? [] : cards.filter((card) => !found.some(({ bus }) => bus === shortBus(card)));
+  const nodes = reached.gpus.map((gpu) => kfd.gpus[found.indexOf(gpu)]);
+  const linksTo = (node: KfdGpu | undefined) => (pairs && node ? linksOf(io, node, nodes) : {});
+  const listed = reached.gpus.map((gpu, index) => ({ ...gpu, index, ...linksTo(nodes[index]) }));
+  const rest =
+    kfd.masked > 0 ? [] : cards.filter((card) => !found.some(({ bus }) => bus === sysfsAddress(card.bus)));
   const undriven = loaded ? [] : rest.filter(({ driver }) => driver === null).map(undrivenGpu);
   const visible = applyAmdVisibility(io, [...listed, ...undriven], gpus);
   const driver = readDriver(io);
@@ -127,6 +130,18 @@ function factsOf(
   };
 }
 
+/** The indexes of the GPUs that XGMI joins to this one. */
+function linksOf(
+  io: HostIo,
+  gpu: KfdGpu,
+  nodes: readonly (KfdGpu | undefined)[],
+): Pick<AmdGpuFacts, "links"> {
+  const peers = readXgmi(io, gpu);
+  if (peers === null) return {};
+  const isPeer = (each: KfdGpu | undefined) => each !== undefined && peers.includes(each.node);
+  return { links: nodes.flatMap((each, index) => (isPeer(each) ? [index] : [])) };
+}
+
 function lineOf(io: HostIo, path: string): string {
   const text = readPage(io, path);
   return typeof text === "string" ? text.trim() : "";
@@ -157,16 +172,11 @@ function partitionOf(text: string, gpu: KfdGpu, all: readonly KfdGpu[]): AmdGpuF
   return gpu.dies === 1 && siblings(gpu, all).length > 1 ? "CPX" : null;
 }
 
-/** `0000:83:00.0` of the facts' longer form. */
-function shortBus({ bus }: PciGpu): string {
-  return (bus.startsWith("0000") ? bus.slice(4) : bus).toLowerCase();
-}
-
 /** A GPU of which nothing but the PCI device is known. */
 function undrivenGpu(card: PciGpu, index: number): AmdGpuFacts {
   const product = findAmdProduct(card.id);
   const { target = null, integrated = null } = product ?? {};
-  const known = { name: onlyName(product), target, pci: card.id, bus: shortBus(card), integrated };
+  const known = { name: onlyName(product), target, pci: card.id, bus: sysfsAddress(card.bus), integrated };
   return { ...unknownAmdGpu(index), ...known };
 }
 
@@ -179,8 +189,12 @@ function unlisted(cards: readonly PciGpu[], container: boolean): readonly HostPr
   const taken = drivenBy((driver) => driver !== null && driver !== "amdgpu");
   const [other] = taken;
   return [
-    ...(free.length === 0 ? [] : [problem.noDriver(free.map(shortBus), null)]),
-    ...(other === undefined ? [] : [problem.noDriver(taken.map(shortBus), other.driver)]),
-    ...(left.length === 0 || container ? [] : [problem.skipped(left.map(shortBus))]),
+    ...(free.length === 0 ? [] : [problem.noDriver(addressesOf(free), null)]),
+    ...(other === undefined ? [] : [problem.noDriver(addressesOf(taken), other.driver)]),
+    ...(left.length === 0 || container ? [] : [problem.skipped(addressesOf(left))]),
   ];
+}
+
+function addressesOf(cards: readonly PciGpu[]): readonly string[] {
+  return cards.map(({ bus }) => sysfsAddress(bus));
 }

@@ -4,7 +4,10 @@ import { isWsl } from "../container-runtime.ts";
 import type { SideQuestion, SideReading } from "../gpu-side.ts";
 import type { HostIo } from "../host-io.ts";
 
-export async function readAmdSide(io: HostIo, { pci, others }: SideQuestion): Promise<SideReading<"amd">> {
+export async function readAmdSide(
+  io: HostIo,
+  { pci, others, pairs }: SideQuestion,
+): Promise<SideReading<"amd">> {
   if (pci.length === 0 && !["/sys/class/kfd", "/sys/module/amdgpu"].some(io.exists)) {
     // WSL2 shows GPUs of AMD in another way.
     const facts = isWsl(io) ? undefined : null;
@@ -14,7 +17,7 @@ export async function readAmdSide(io: HostIo, { pci, others }: SideQuestion): Pr
   }
   const { readAmd } = await import("./amd-facts.ts");
   const read = (gpus: string | undefined): SideReading<"amd"> => {
-    const reading = readAmd(io, { pci, others }, gpus);
+    const reading = readAmd(io, { pci, others, pairs }, gpus);
     return { ...reading, holds: reading.facts !== null, select: read };
   };
   return read(undefined);

@@ -24,7 +24,7 @@ export function applyAmdVisibility(
   const named = ["HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"].find((name) => io.env[name]);
   const hip = narrowBy(io, named, rocr.gpus, "HIP");
   const gpusInOrder = [...hip.gpus].sort((a, b) => a.index - b.index);
-  return joinNarrowings(gpusInOrder, [rocr, hip]);
+  return joinNarrowings("HOST_AMD_GPUS_HIDDEN", gpus, gpusInOrder, [rocr, hip]);
 }
 
 function narrowBy(

@@ -42,6 +42,14 @@ export const amdEvidence: readonly FactEvidence[] = [
     ],
   },
   {
+    fact: "the GPUs that XGMI joins, where several are asked for",
+    rows: [
+      { source: "io_links of the node", answer: "of type 11, to a GPU", means: "value" },
+      { source: "io_links of the node", answer: "of other types alone: no link", means: "value" },
+      { source: "io_links of the node", answer: "fewer than the node counts", means: "unknown" },
+    ],
+  },
+  {
     fact: "the driver's version",
     rows: [
       { source: "/sys/module/amdgpu/version", answer: "a version", means: "value" },

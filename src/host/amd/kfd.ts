@@ -6,6 +6,7 @@ export const kfdPath = "/sys/class/kfd/kfd/topology/nodes";
 
 /** A card, or a partition of one. */
 export interface KfdGpu {
+  readonly node: number;
   /** `gfx_target_version`; null from a kernel that does not print it. */
   readonly version: number | null;
   /** `1002:74a1`. */
@@ -70,6 +71,7 @@ function readGpu(io: HostIo, node: string, text: string): readonly KfdGpu[] {
   const minor = number("drm_render_minor");
   const unique = BigInt(properties.get("unique_id") ?? 0);
   const gpu: KfdGpu = {
+    node: Number(node),
     version: version === 0 ? null : version,
     pci: `1002:${number("device_id").toString(16).padStart(4, "0")}`,
     domain: number("domain"),
@@ -83,6 +85,25 @@ function readGpu(io: HostIo, node: string, text: string): readonly KfdGpu[] {
     processor: number("cpu_cores_count") > 0,
   };
   return [gpu];
+}
+
+/** HSA_IOLINK_TYPE_XGMI (Linux, kfd_crat.h, CRAT_IOLINK_TYPE_XGMI). */
+const xgmi = 11;
+/** 64 nodes have 64 links each. */
+const mostLinks = 256;
+
+/** The nodes that XGMI joins to this one; null unless every link is read that the node counts. */
+export function readXgmi(io: HostIo, { node }: KfdGpu): readonly number[] | null {
+  const path = `${kfdPath}/${node}`;
+  const read = (file: string) => {
+    const text = readPage(io, `${path}/${file}`);
+    return parseProperties(typeof text === "string" ? text : "");
+  };
+  const links = io.list(`${path}/io_links`).slice(0, mostLinks);
+  const ends = links.map((link) => read(`io_links/${link}/properties`));
+  const isWhole = ends.every((each) => each.has("type") && each.has("node_to"));
+  if (!isWhole || Number(read("properties").get("io_links_count")) !== ends.length) return null;
+  return ends.flatMap((each) => (Number(each.get("type")) === xgmi ? [Number(each.get("node_to"))] : []));
 }
 
 /** Each line is `name value`, in decimal. Values stay texts: 64 bits do not fit a number of JavaScript. */

@@ -3,8 +3,10 @@
 import { kernelNumber, withinGrammar } from "../../facts/fact-grammar.ts";
 import { factsSchemaVersion, type HostFacts, type HostProblem, type VendorFacts } from "../../facts/facts.ts";
 import { sideOfFacts } from "../../facts/sides.ts";
-import { type GpuVendor, gpuVendors } from "../../hardware/gpu-vendors.ts";
+import { type GpuVendor, gpuVendors, vendorNames } from "../../hardware/gpu-vendors.ts";
+import type { Labels, NamedHost } from "../../facts/named-host.ts";
 import { labelsOpen, sourcesDisagree } from "../../facts/host-problems.ts";
+import { labelledType } from "../catalog.ts";
 import { amdFromLabels } from "./amd-labels.ts";
 import { factsAnnotation, type KubernetesNode } from "./cluster-objects.ts";
 import { cpuFromLabels } from "./cpu-labels.ts";
@@ -26,9 +28,10 @@ export async function factsOfNode(node: KubernetesNode): Promise<HostFacts> {
   const annotated = await readAnnotation(node.annotation);
   const labels = { ...node.features?.labels, ...node.labels };
   const own = await readOwnLabels(labels);
-  const host = hostOf({ ...node, labels }, own);
+  const type = annotated.facts === null ? await labelledType(instanceType(labels)) : null;
+  const host = hostOf({ ...node, labels }, own, type);
   const found = await Promise.all(
-    gpuVendors.map((vendor) => readSide(vendor, { ...node, labels }, annotated.facts, own)),
+    gpuVendors.map((vendor) => readSide(vendor, { ...node, labels }, annotated.facts, own, type)),
   );
   const ofGpus = found.flatMap(({ problems }) => problems);
   const joined = Object.fromEntries(
@@ -61,7 +64,11 @@ export async function factsOfNode(node: KubernetesNode): Promise<HostFacts> {
 }
 
 /** All facts but the GPUs, from labels and the node's status. */
-function hostOf({ labels, info, features }: KubernetesNode, own: OwnLabels | null): HostFacts {
+function hostOf(
+  { labels, info, features }: KubernetesNode,
+  own: OwnLabels | null,
+  type: NamedHost | null,
+): HostFacts {
   const architecture = word(
     info.architecture ?? labels["kubernetes.io/arch"] ?? labels["beta.kubernetes.io/arch"],
   );
@@ -69,15 +76,26 @@ function hostOf({ labels, info, features }: KubernetesNode, own: OwnLabels | nul
     word(info.system ?? labels["kubernetes.io/os"] ?? labels["beta.kubernetes.io/os"]) ?? "linux";
   const kernel = info.kernel ?? labels["feature.node.kubernetes.io/kernel-version.full"] ?? "";
   const more = { all: features?.cpuid ?? false, features: own?.features ?? [] };
-  const cpu = cpuFromLabels(labels, architecture ?? "unknown", more);
+  const platform = `${system}/${architecture ?? "unknown"}`;
+  const labelled = cpuFromLabels(labels, architecture ?? "unknown", more);
+  const standIn = labelled.source === null && type?.facts.platform === platform ? type : null;
+  const cpu = standIn === null ? labelled : { facts: standIn.facts.cpu, source: inCatalogue(standIn) };
   return {
     schemaVersion: factsSchemaVersion,
-    platform: `${system}/${architecture ?? "unknown"}`,
+    platform,
     kernel: kernelNumber(kernel),
     cpu: cpu.facts,
     runtime: { nvidia: own?.runtime ?? null },
     problems: [
       ...(architecture === null ? [labelsOpen("no label names the architecture", architectureFix)] : []),
+      ...(standIn === null
+        ? []
+        : [
+            labelsOpen(
+              `no label names CPU features: they are those of the machine type ${standIn.name} (${standIn.facts.sources["cpu.features"]})`,
+              nfdFix,
+            ),
+          ]),
       ...cpuProblems(cpu.facts, architecture),
     ],
     sources: cpu.source === null ? {} : { "cpu.features": cpu.source },
@@ -126,6 +144,7 @@ async function readSide<Vendor extends GpuVendor>(
   node: KubernetesNode,
   exact: HostFacts | null,
   own: OwnLabels | null,
+  type: NamedHost | null,
 ) {
   const side = sides[vendor];
   const sliced = slicedNode(node.slices, `gpu.${vendor}.com`);
@@ -143,7 +162,17 @@ async function readSide<Vendor extends GpuVendor>(
     // Not counted: a virtual function is a PCI device like its card.
     { source: "NodeFeature objects", ...uncounted(await side.pci(node)), labelled: true },
   ];
-  return { vendor, ...joinReports(vendor, reports) };
+  const isTold = reports.some(
+    ({ facts }) => facts !== undefined && facts?.unknown?.includes("gpus") !== true,
+  );
+  // imgmatch's labels, and a GPU in MIG mode without an instance, leave the GPUs open on purpose.
+  if (type === null || isTold || own !== null || isMigInvalid(node.labels))
+    return { vendor, ...joinReports(vendor, reports) };
+  const facts = sideOfFacts(vendor, type.facts);
+  const where = `no label names ${vendorNames[vendor]} GPUs: they are those of the machine type ${type.name}`;
+  const catalogued = { source: inCatalogue(type), ...uncounted(facts, ...(facts === null ? [] : [where])) };
+  const others = reports.map((report) => ({ ...report, unproved: [] }));
+  return { vendor, ...joinReports(vendor, [...others, catalogued]) };
 }
 
 /** The kubelet writes the kernel at each start; the annotation may name the kernel before. */
@@ -180,15 +209,23 @@ function word(text: string | undefined): string | null {
 const architectureFix =
   "pass the whole Node (kubectl get node NAME -o json), or add the label kubernetes.io/arch";
 const probeFix = "run imgmatch probe --json on the node and pass its output";
+const nfdFix = `run Node Feature Discovery on the node, or ${probeFix}`;
+
+/** Cloud controllers write the label at a node's start. */
+function instanceType(labels: Labels): string | undefined {
+  return labels["node.kubernetes.io/instance-type"] ?? labels["beta.kubernetes.io/instance-type"];
+}
+
+function inCatalogue({ name }: NamedHost): string {
+  return `the catalogue's ${name}`;
+}
 
 function cpuProblems(
   { features, unknown = [] }: HostFacts["cpu"],
   architecture: string | null,
 ): readonly HostProblem[] {
   if (features === null) {
-    return [
-      labelsOpen("no label names CPU features", `run Node Feature Discovery on the node, or ${probeFix}`),
-    ];
+    return [labelsOpen("no label names CPU features", nfdFix)];
   }
   if (unknown.length === 0) return [];
   const blocked = blockedByDefault(architecture ?? "unknown");

@@ -1,6 +1,19 @@
 /** Lets the driver load modules in a child process, which may crash or hang. */
 
 import { ImgmatchError, type Problem } from "../../errors.ts";
+import {
+  checked,
+  type Check,
+  exactly,
+  fields,
+  ifGiven,
+  list,
+  oneOf,
+  optional,
+  someText,
+  wholeNumber,
+} from "../../io/checks.ts";
+import { parseJson } from "../../io/json.ts";
 import { answerWithin, startLineProgram } from "../../io/line-program.ts";
 import { late } from "../../io/within.ts";
 import type { World } from "../../io/world.ts";
@@ -8,7 +21,9 @@ import type { NvidiaFacts } from "../../facts/facts.ts";
 import { answerStart } from "../ask-start.ts";
 import { nodeHostIo } from "../node-host-io.ts";
 import { probeHost } from "../probe-host.ts";
+import { forPeople } from "../../facts/gpu-schema.ts";
 import { unknownGpu } from "../../facts/no-facts.ts";
+import { knownNvidia } from "../../facts/parse-facts.ts";
 import { type CudaDriver, type CudaResult, formatResult, openCuda } from "./cuda-koffi.ts";
 import { cudaLibraries, nvmlLibraries } from "./surroundings.ts";
 import { interpretNvml } from "./nvml.ts";
@@ -40,11 +55,12 @@ export async function askDriver(
       const first = await ask("");
       if (first === null) throw failed("ended the process that asked it, or it could not start");
       if (first === late) throw failed("does not answer");
-      const nvidia = JSON.parse(first) as Awaited<ReturnType<typeof describeDriver>>;
-      if ("problem" in nvidia) throw new ImgmatchError(nvidia.problem);
+      const { nvidia, problem } = understood(first, description);
+      if (problem !== undefined) throw new ImgmatchError(problem);
+      if (nvidia === undefined) throw chatters();
       for (const bytes of modules.slice(answers.length)) {
         const answer = await ask(Buffer.from(bytes).toString("base64"));
-        answers.push(typeof answer === "string" ? (JSON.parse(answer) as readonly CudaResult[]) : null);
+        answers.push(typeof answer === "string" ? understood(answer, results) : null);
         if (answer === late) return { nvidia, answers };
         if (answer === null) break;
       }
@@ -65,6 +81,23 @@ const driverSettings = {
   CUDA_FORCE_PTX_JIT: undefined,
   CUDA_DISABLE_PTX_JIT: undefined,
 };
+
+/** The driver's libraries are in the process that answers, and may write where it answers. */
+function understood<Answer>(line: string, check: Check<Answer>): Answer {
+  const read = checked(parseJson(line), check, "the answer");
+  if (!read.ok) throw chatters();
+  return read.value;
+}
+
+const chatters = () => failed("writes something else where the process that asked it answers");
+
+const results = list(exactly<CudaResult>({ code: wholeNumber, name: optional(forPeople) }), 256);
+const description = fields({
+  nvidia: ifGiven(knownNvidia),
+  problem: ifGiven(
+    fields({ code: oneOf("HOST_NO_DRIVER", "HOST_NVML_FAILED"), message: someText, fix: someText }),
+  ),
+});
 
 function failed(what: string): ImgmatchError {
   return new ImgmatchError({
@@ -96,7 +129,7 @@ function resultsOf(driver: CudaDriver | null, image: Buffer): readonly CudaResul
 async function describeDriver(
   driver: CudaDriver | null,
   world: World,
-): Promise<NvidiaFacts | { readonly problem: Problem }> {
+): Promise<{ readonly nvidia: NvidiaFacts } | { readonly problem: Problem }> {
   if (driver === null)
     return {
       problem: {
@@ -114,8 +147,8 @@ async function describeDriver(
     return { ...unknownGpu(index), name, compute, class: kind, integrated };
   });
   const facts = { module: null, library: null, driver: null, ...nvidia, cuda, gpus };
-  if (facts.driver !== null) return facts;
+  if (facts.driver !== null) return { nvidia: facts };
   // /proc may hide the driver; its library tells the version.
   const nvml = await readNvmlWithKoffi(nvmlLibraries);
-  return nvml === null ? facts : { ...facts, driver: interpretNvml(nvml).driver };
+  return { nvidia: nvml === null ? facts : { ...facts, driver: interpretNvml(nvml).driver } };
 }

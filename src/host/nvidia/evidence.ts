@@ -172,6 +172,29 @@ export const nvidiaEvidence: readonly FactEvidence[] = [
     ],
   },
   {
+    fact: "the GPUs that NVLink joins, where several are asked for",
+    rows: [
+      { source: "nvmlDeviceGetP2PStatus, of NVLink", answer: "status 0", means: "value" },
+      { source: "nvmlDeviceGetP2PStatus, of NVLink", answer: "status 1 to 5: no link", means: "value" },
+      {
+        source: "nvmlDeviceGetP2PStatus, of NVLink",
+        answer: "status 6, another code, or an NVML without it",
+        means: "unknown",
+      },
+      { source: "nvidia-smi topo -m", answer: "`NV12`", means: "value" },
+      { source: "nvidia-smi topo -m", answer: "`SYS`, `NODE`, `PHB`, `PXB`, `PIX`: no link", means: "value" },
+      { source: "nvidia-smi topo -m", answer: "another word, or no row", means: "unknown" },
+    ],
+  },
+  {
+    fact: "the NUMA node, where it is asked for",
+    rows: [
+      { source: "numa_node of the PCI device", answer: "a number", means: "value" },
+      { source: "numa_node of the PCI device", answer: "-1: the kernel names no node", means: "value" },
+      { source: "numa_node of the PCI device", answer: "absent, or something else", means: "unknown" },
+    ],
+  },
+  {
     fact: "a card under WSL",
     rows: [
       { source: "/dev/dxg", answer: "alone, without the files of NVIDIA's Windows driver", means: "none" },

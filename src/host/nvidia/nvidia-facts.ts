@@ -2,9 +2,9 @@
 
 import { cudaOfDriver, cudaUnder } from "../../hardware/cuda-toolkits.ts";
 import type { HostProblem, NvidiaFacts } from "../../facts/facts.ts";
+import type { SideQuestion } from "../gpu-side.ts";
 import type { HostIo } from "../host-io.ts";
 import * as problem from "../../facts/host-problems.ts";
-import type { PciGpu } from "../pci.ts";
 import { knownSources } from "../../facts/no-facts.ts";
 import { completeGpus, gpuSources } from "./complete-gpus.ts";
 import { isWithheld } from "./device-nodes.ts";
@@ -14,8 +14,11 @@ import { readDriver, tegraReading } from "./read-driver.ts";
 import { readSurroundings, type Surroundings } from "./surroundings.ts";
 
 /** The facts are null when there is neither an NVIDIA device nor a driver. */
-export async function readNvidia(io: HostIo, pci: readonly PciGpu[]): Promise<NvidiaPart> {
-  const around = readSurroundings(io, pci);
+export async function readNvidia(
+  io: HostIo,
+  question: Pick<SideQuestion, "pci" | "pairs">,
+): Promise<NvidiaPart> {
+  const around = readSurroundings(io, question);
   if (around === null) return noNvidia;
   if (around.driver) {
     const reading = await readDriver(io, around);

@@ -13,9 +13,9 @@ import { applyVisibility } from "./visible-devices.ts";
 
 export async function readNvidiaSide(
   io: HostIo,
-  { pci, ofNode }: SideQuestion,
+  { pci, ofNode, pairs }: SideQuestion,
 ): Promise<SideReading<"nvidia">> {
-  const { facts, problems, sources } = await readNvidia(io, pci);
+  const { facts, problems, sources } = await readNvidia(io, { pci, pairs });
   const runtime = readNvidiaRuntime(io, facts);
   // WSL2 and Jetson have other devices.
   const uvm = ofNode || facts?.driverScale !== undefined ? undefined : readUvm(io);

@@ -15,14 +15,19 @@ import { type NvmlAnswer, nvmlCode, nvmlCodes, type NvmlDevice, type NvmlReading
 const textBytes = 96;
 /** More GPUs than any machine has. */
 const maxDevices = 256;
+/** More GPUs than any machine has links between. */
+const maxLinked = 32;
 
 /** Loads the first library that can be loaded, reads everything and shuts NVML down; null without koffi or library. */
-export async function readNvmlWithKoffi(libraries: readonly string[]): Promise<NvmlReading | null> {
+export async function readNvmlWithKoffi(
+  libraries: readonly string[],
+  pairs = false,
+): Promise<NvmlReading | null> {
   const opened = await openLibrary(libraries, nvmlCodes.absent);
-  return opened && ask(opened);
+  return opened && ask(opened, pairs);
 }
 
-function ask(library: NativeLibrary): NvmlReading {
+function ask(library: NativeLibrary, pairs: boolean): NvmlReading {
   const { path } = library;
   const init = library.bind("nvmlInit_v2", [])();
   const failed = { code: nvmlCodes.uninitialized };
@@ -32,6 +37,9 @@ function ask(library: NativeLibrary): NvmlReading {
   }
   const deviceCount = readNumber(library.bind("nvmlDeviceGetCount_v2", ["void *"]));
   const count = "value" in deviceCount ? Math.min(deviceCount.value, maxDevices) : 0;
+  const handleOf = library.bind("nvmlDeviceGetHandleByIndex_v2", ["uint", "void *"]);
+  const handles = Array.from({ length: count }, (_, index) => readHandle(handleOf, index));
+  const isPaired = pairs && count <= maxLinked;
   const reading: NvmlReading = {
     library: path,
     init,
@@ -39,15 +47,17 @@ function ask(library: NativeLibrary): NvmlReading {
     nvmlVersion: readString(library.bind("nvmlSystemGetNVMLVersion", ["void *", "uint"])),
     cudaVersion: readNumber(library.bind("nvmlSystemGetCudaDriverVersion_v2", ["void *"])),
     deviceCount,
-    devices: Array.from({ length: count }, (_, index) => readDevice(library, index)),
+    devices: handles.map((handle) => ({
+      ...readDevice(library, handle),
+      ...(isPaired && { nvlink: readLinks(library, handle, handles) }),
+    })),
     ...readReady(library),
   };
   library.bind("nvmlShutdown", [])();
   return reading;
 }
 
-function readDevice(library: NativeLibrary, index: number): NvmlDevice {
-  const handle = readHandle(library.bind("nvmlDeviceGetHandleByIndex_v2", ["uint", "void *"]), index);
+function readDevice(library: NativeLibrary, handle: NvmlAnswer<bigint>): NvmlDevice {
   const device = "value" in handle ? handle.value : 0n;
   // The library would dereference an absent handle, so every answer is the code of the handle.
   const on = (name: string, types: readonly string[]): Call =>
@@ -72,6 +82,24 @@ function readDevice(library: NativeLibrary, index: number): NvmlDevice {
     remapFailed: readRemapFailed(on("nvmlDeviceGetRemappedRows", ["void *", "void *", "void *", "void *"])),
     ...readLicence(on),
   };
+}
+
+/** NVML_P2P_CAPS_INDEX_NVLINK: NVSwitches count, links to processors do not. */
+const nvlinkIndex = 2;
+
+function readLinks(
+  library: NativeLibrary,
+  from: NvmlAnswer<bigint>,
+  all: readonly NvmlAnswer<bigint>[],
+): readonly NvmlAnswer<number>[] {
+  const status = library.bind("nvmlDeviceGetP2PStatus", ["uintptr_t", "uintptr_t", "int", "void *"]);
+  return all.map((to) => {
+    if (!("value" in from)) return from;
+    if (!("value" in to)) return to;
+    return from === to
+      ? { value: 0 }
+      : readNumber((buffer) => status(from.value, to.value, nvlinkIndex, buffer));
+  });
 }
 
 function answer<T>(code: number, value: () => T): NvmlAnswer<T> {

@@ -39,6 +39,8 @@ export interface NvmlDevice {
   readonly remapFailed?: NvmlAnswer<boolean>;
   /** Of the vGPU of a virtual machine: a licensable feature has its licence. Absent on other GPUs. */
   readonly licensed?: NvmlAnswer<boolean>;
+  /** `nvmlGpuP2PStatus_t` of NVLink to each device of the list, 0 for itself. Absent if nobody asked. */
+  readonly nvlink?: readonly NvmlAnswer<number>[];
 }
 
 /** The `nvmlReturn_t` values that mean something to the probe, in nvml.h's words. */

@@ -33,7 +33,8 @@ export function interpretNvml(reading: NvmlReading): NvidiaReading {
     if (device.handle === nvmlCodes.noPermission) return [];
     const problem = deviceProblem(device, index);
     if (problem !== null) problems.push(problem);
-    return device.handle === nvmlCodes.success ? [gpuOf(device, index)] : [];
+    if (device.handle !== nvmlCodes.success) return [];
+    return [{ ...gpuOf(device, index), ...linksOf(device, index, reading.devices) }];
   });
   return {
     source: "nvml",
@@ -90,6 +91,21 @@ function gpuOf(device: NvmlDevice, index: number): GpuFacts {
       memoryMiB: mebibytes(memory?.usedBytes),
     },
   };
+}
+
+/** The links to GPUs that answer. A status from 1 to 5 says why there is none, 6 is unknown (nvml.h, `nvmlGpuP2PStatus_t`). */
+function linksOf(
+  { nvlink }: NvmlDevice,
+  index: number,
+  devices: readonly NvmlDevice[],
+): Pick<GpuFacts, "links"> {
+  if (nvlink === undefined) return {};
+  const statuses = devices.flatMap(({ handle }, peer) => {
+    const isPeer = peer !== index && handle === nvmlCodes.success;
+    return isPeer ? [{ peer, status: nvmlValue(nvlink[peer]) }] : [];
+  });
+  if (statuses.some(({ status }) => status === null || status < 0 || status > 5)) return {};
+  return { links: statuses.flatMap(({ peer, status }) => (status === 0 ? [peer] : [])) };
 }
 
 /** A GPU without MIG, and a library from before MIG, have no such mode. */

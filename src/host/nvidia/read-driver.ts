@@ -20,13 +20,13 @@ import { mayLackLibcuda, nvmlLibraries, type Surroundings, type Tegra } from "./
  * NVIDIA.
  */
 export async function readDriver(io: HostIo, around: Surroundings): Promise<NvidiaReading | null> {
-  const { module, pci, tegra, wsl, container, control } = around;
+  const { module, pci, pairs, tegra, wsl, container, control } = around;
   const driver = module?.version ?? null;
   if (container && !control && !wsl && tegra === null) {
     const problems = [problem.containerWithoutDevices(driver)];
     return { source: "/dev", driver, library: null, cuda: null, gpus: [], problems };
   }
-  const nvml = await io.readNvml(nvmlLibraries);
+  const nvml = await io.readNvml(nvmlLibraries, pairs);
   const proc = tegraFallback(readProcNvidia(io, driver, pci), tegra);
   const procWith = (...problems: readonly HostProblem[]) => ({
     ...proc,

@@ -21,6 +21,7 @@ import {
   unknownField,
 } from "./nvidia-smi.ts";
 import { countOf, parseSmiProcesses, type SmiProcesses } from "./smi-processes.ts";
+import { parseSmiLinks, type SmiLinks } from "./smi-topology.ts";
 import { mayNeedLicence, parseSmiLicences } from "./smi-licences.ts";
 import { wslLibraries } from "../container-runtime.ts";
 import { mayLackLibcuda, type Surroundings } from "./surroundings.ts";
@@ -50,6 +51,8 @@ export async function readNvidiaSmi(io: HostIo, around: Surroundings): Promise<N
       ? await run("--query-compute-apps=gpu_uuid,pid", "--format=csv,noheader")
       : null;
   const processes = apps?.status === 0 ? parseSmiProcesses(apps.stdout) : null;
+  const matrix = isAlive && around.pairs && gpus.length > 1 ? await run("topo", "-m") : null;
+  const links = matrix?.status === 0 ? parseSmiLinks(matrix.stdout) : null;
   const whole = isAlive && gpus.some(mayNeedLicence) ? await run("-q") : null;
   return {
     source: "nvidia-smi",
@@ -60,7 +63,12 @@ export async function readNvidiaSmi(io: HostIo, around: Surroundings): Promise<N
     gpus:
       gpus === null
         ? null
-        : gpusOf(gpus, list?.stdout ?? "", parseSmiLicences(whole?.stdout ?? ""), processes),
+        : gpusOf(gpus, {
+            list: list?.stdout ?? "",
+            licences: parseSmiLicences(whole?.stdout ?? ""),
+            processes,
+            links,
+          }),
     problems,
   };
 }
@@ -119,13 +127,16 @@ function strays(
   return first === undefined || complaints.length > 0 ? [] : [problem.smiGarbage(first)];
 }
 
+/** The answers of further runs; a list or a matrix that was not asked for is empty or null. */
+interface SmiMore {
+  readonly list: string;
+  readonly licences: ReadonlyMap<string, boolean>;
+  readonly processes: SmiProcesses | null;
+  readonly links: SmiLinks | null;
+}
+
 /** Uses the printed indices, or the positions if two indices are equal or one is missing. */
-function gpusOf(
-  gpus: readonly SmiGpu[],
-  list: string,
-  licences: ReadonlyMap<string, boolean>,
-  processes: SmiProcesses | null,
-): readonly GpuFacts[] {
+function gpusOf(gpus: readonly SmiGpu[], { list, licences, processes, links }: SmiMore): readonly GpuFacts[] {
   const isNumbered = new Set(gpus.flatMap(({ index }) => index ?? [])).size === gpus.length;
   return gpus.map((gpu, position) => {
     const { uuid, name, compute, pci, bus, memoryMiB, usedMiB } = gpu;
@@ -135,12 +146,14 @@ function gpusOf(
     // The list names instances of a GPU in MIG mode in another way.
     const isListed = processes !== null && uuid !== null && gpu.mig !== true;
     const counted = isListed ? countOf(processes, uuid) : null;
+    const joined = isNumbered ? links?.get(index) : null;
     const use = { ...unknownUse, processes: counted, memoryMiB: usedMiB };
     return {
       ...unknownGpu(index),
       ...{ uuid, name, compute, pci, bus, memoryMiB, use },
       ...(mig !== undefined && { mig }),
       ...(licensed !== undefined && { licensed }),
+      ...(joined != null && { links: joined }),
       ...toldStates(gpu),
     };
   });

@@ -2,6 +2,7 @@
 
 import { isContainer, isWsl, wslLibraries } from "../container-runtime.ts";
 import type { HostProblem } from "../../facts/facts.ts";
+import type { SideQuestion } from "../gpu-side.ts";
 import { denied, type HostIo, textOf } from "../host-io.ts";
 import { noPermission } from "../../facts/host-problems.ts";
 import type { PciGpu } from "../pci.ts";
@@ -14,6 +15,8 @@ export interface Surroundings {
   /** True with `/dev/nvidiactl`, without which no program reaches the driver. */
   readonly control: boolean;
   readonly pci: readonly PciGpu[];
+  /** The links of GPUs are asked for. */
+  readonly pairs: boolean;
   readonly tegra: Tegra | null;
   readonly wsl: boolean;
   readonly container: boolean;
@@ -22,7 +25,10 @@ export interface Surroundings {
 }
 
 /** null when there is neither an NVIDIA device nor a driver. */
-export function readSurroundings(io: HostIo, pci: readonly PciGpu[]): Surroundings | null {
+export function readSurroundings(
+  io: HostIo,
+  { pci, pairs }: Pick<SideQuestion, "pci" | "pairs">,
+): Surroundings | null {
   const module = readKernelModule(io);
   const tegra = io.arch === "arm64" ? readTegra(io) : null;
   const wsl = isWsl(io);
@@ -34,6 +40,7 @@ export function readSurroundings(io: HostIo, pci: readonly PciGpu[]): Surroundin
     driver,
     control,
     pci,
+    pairs,
     tegra,
     wsl,
     container: isContainer(io),

@@ -96,7 +96,7 @@ export function applyVisibility(
   // Inside a container the runtime has applied NVIDIA_VISIBLE_DEVICES already, in the host's numbers; with CDI it is `void`.
   const first = isContainer(io) ? all : narrowBy(io, "NVIDIA_VISIBLE_DEVICES", gpus, "nvidia");
   const second = narrowBy(io, "CUDA_VISIBLE_DEVICES", gpus, "cuda");
-  return joinNarrowings(intersect(first.gpus, second.gpus), [first, second]);
+  return joinNarrowings("HOST_GPUS_HIDDEN", gpus, intersect(first.gpus, second.gpus), [first, second]);
 }
 
 function narrowBy(io: HostIo, name: string, gpus: readonly GpuFacts[], grammar: SelectionGrammar): Narrowing {

@@ -1,5 +1,6 @@
 /** Rule: a broken host is not a small host. It gets a CPU image only when the user asks for one. */
 
+import type { HostProblem } from "../../facts/facts.ts";
 import { countsAlways, type HostView, vendorOfProblem } from "../host-view.ts";
 import { misfit } from "../misfit.ts";
 import { type FitOptions, wantsCpu } from "../resolve-options.ts";
@@ -24,10 +25,12 @@ export function checkBrokenHost(
     return isMissed || isConcerned(side, vendor, options);
   });
   if (problem === undefined) return null;
-  const repair = problem.fix ?? "repair the host's GPU driver, usually by a reboot";
+  const repair = repairOf(problem);
   return misfit(
     "HOST_BROKEN",
     `${problem.code}: ${problem.message}`,
     side === "cpu" ? `${repair}; to run without the GPUs, ask for a CPU image (--cpu)` : repair,
   );
 }
+
+export const repairOf = ({ fix = "repair the host's GPU driver, usually by a reboot" }: HostProblem) => fix;

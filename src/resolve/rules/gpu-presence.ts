@@ -48,12 +48,14 @@ export function causeOf(vendor: GpuVendor, problems: readonly HostProblem[]): Ho
 
 const causes = {
   HOST_AMD_GPU_SKIPPED: true,
+  HOST_AMD_GPUS_HIDDEN: true,
   HOST_AMD_NO_DEVICES: true,
   HOST_AMD_NO_DRIVER: true,
   HOST_AMD_NO_PERMISSION: true,
   HOST_AMD_VISIBLE_DEVICES_UNCLEAR: true,
   HOST_CONTAINER_WITHOUT_DEVICES: true,
   HOST_GPU_TAKEN: true,
+  HOST_GPUS_HIDDEN: true,
   HOST_GPU_UNSUPPORTED_BY_DRIVER: true,
   HOST_NO_DEVICES: true,
   HOST_NOUVEAU: true,

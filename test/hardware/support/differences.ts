@@ -252,7 +252,7 @@ export const differences: readonly Difference[] = [
   {
     compiler: "gcc",
     only: "table",
-    marches: /^cortex-a72$/,
+    marches: /^cortex-a(72|78ae)$/,
     features: ["aes", "pmull", "sha1", "sha2"],
     why: "cryptography is an extension of its own in gcc, and part of the core in clang",
   },

@@ -92,6 +92,7 @@ const x86Macros: Readonly<Record<string, string>> = {
   __TBM__: "tbm",
   __TSXLDTRK__: "tsxldtrk",
   __UINTR__: "uintr",
+  __USERMSR__: "usermsr",
   __VAES__: "vaes",
   __VPCLMULQDQ__: "vpclmulqdq",
   __WAITPKG__: "waitpkg",

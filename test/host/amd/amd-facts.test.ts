@@ -5,7 +5,8 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { HostFacts } from "../../../src/facts/facts.ts";
-import { describeHostFacts, formatHostFacts } from "../../../src/facts/format-facts.ts";
+import { describeHostFacts } from "../../../src/cli/probe-lines.ts";
+import { formatHostFacts } from "../../../src/facts/format-facts.ts";
 import { denied } from "../../../src/host/host-io.ts";
 import { closedDevices, readKfd } from "../../../src/host/amd/kfd.ts";
 import { nodeHostIo } from "../../../src/host/node-host-io.ts";
@@ -18,6 +19,7 @@ import {
   amdHost,
   devices,
   heldBy,
+  kfd,
   node,
   pci,
   processor,
@@ -62,6 +64,45 @@ describe("a machine with AMD GPUs", () => {
     expect(codes(facts)).toEqual([]);
     expect(describeHostFacts(facts)).toContain(
       "amd 1      AMD Instinct MI300X: gfx942, sramecc, 0000:02:00.0",
+    );
+  });
+
+  it("tells the GPUs that XGMI joins, and their NUMA nodes, where pairs are asked for", async () => {
+    const link = (from: number, number: number, type: number, to: number) => ({
+      [`/sys/class/kfd/kfd/topology/nodes/${from}/io_links/${number}/properties`]: `type ${type}\nnode_from ${from}\nnode_to ${to}\nweight 15\n`,
+    });
+    const gpu = (number: number, minor: number) =>
+      node(number, {
+        ...{ gfx_target_version: 90010, device_id: 0x740f, io_links_count: 2, location_id: number * 256 },
+        ...{ drm_render_minor: minor, unique_id: number },
+      });
+    const files = {
+      ...version,
+      ...processor(0),
+      ...gpu(1, 128),
+      ...gpu(2, 129),
+      ...gpu(3, 130),
+      // Type 2 is PCIe, to the processor.
+      ...{ ...link(1, 0, 2, 0), ...link(1, 1, 11, 3), ...link(3, 0, 2, 0), ...link(3, 1, 11, 1) },
+      ...link(2, 0, 2, 0),
+      "/sys/bus/pci/devices/0000:01:00.0/numa_node": "1\n",
+      "/sys/bus/pci/devices/0000:02:00.0/numa_node": "-1\n",
+    };
+    const places = async (machine: AmdMachine, pairs = true) =>
+      (await probeHost(amdHost(machine), { pairs })).amd?.gpus.map(({ links, numa }) => [links, numa]);
+    expect(await places({ files, devices: devices(3) })).toEqual([
+      [[2], 1],
+      // One of its two links cannot be read.
+      [undefined, null],
+      [[0], undefined],
+    ]);
+    // ROCm numbers the GPUs that it can open.
+    expect(await places({ files, devices: [kfd, ...render(128, 130)] })).toEqual([
+      [[1], 1],
+      [[0], undefined],
+    ]);
+    expect(await places({ files, devices: devices(3) }, false)).toEqual(
+      Array(3).fill([undefined, undefined]),
     );
   });
 
@@ -252,40 +293,40 @@ describe("variables that hide GPUs", () => {
   const seen = async (env: Record<string, string>) => probed({ files, devices: devices(4), env });
 
   it.each([
-    ["0,3", [0, 3], false],
-    ["3,0", [0, 3], false],
-    [" 1 , 2 ", [1, 2], false],
-    ["", [], false],
-    ["-1", [], false],
-    ["0,9,1", [0], true],
-    ["0,-1,1", [0], true],
-    ["1,1,2", [1], true],
-    [uuid(2).toLowerCase(), [1], false],
-    [`${uuid(2)},0`, [0, 1], false],
-    ["GPU-1b", [1], false],
-    ["GPU-", [], true],
-    ["all", [], true],
-  ])("ROCR_VISIBLE_DEVICES=%s", async (value, expected, unclear) => {
+    ["0,3", [0, 3], null],
+    ["3,0", [0, 3], null],
+    [" 1 , 2 ", [1, 2], null],
+    ["", [], "GPUS_HIDDEN"],
+    ["-1", [], "GPUS_HIDDEN"],
+    ["0,9,1", [0], "VISIBLE_DEVICES_UNCLEAR"],
+    ["0,-1,1", [0], "VISIBLE_DEVICES_UNCLEAR"],
+    ["1,1,2", [1], "VISIBLE_DEVICES_UNCLEAR"],
+    [uuid(2).toLowerCase(), [1], null],
+    [`${uuid(2)},0`, [0, 1], null],
+    ["GPU-1b", [1], null],
+    ["GPU-", [], "VISIBLE_DEVICES_UNCLEAR"],
+    ["all", [], "VISIBLE_DEVICES_UNCLEAR"],
+  ])("ROCR_VISIBLE_DEVICES=%s", async (value, expected, code) => {
     const facts = await seen({ ROCR_VISIBLE_DEVICES: value });
     expect(indexes(facts)).toEqual(expected);
-    expect(codes(facts)).toEqual(unclear ? ["HOST_AMD_VISIBLE_DEVICES_UNCLEAR"] : []);
+    expect(codes(facts)).toEqual(code === null ? [] : [`HOST_AMD_${code}`]);
     expect(facts.sources["amd.visible"]).toBe(`ROCR_VISIBLE_DEVICES=${value}`);
   });
 
   it.each([
-    ["0,3", [0, 3], false],
-    ["-1", [], false],
-    ["1,1,2", [1, 2], false],
-    ["0, 1", [0], true],
-    ["01", [], true],
-    ["0,9,1", [0], true],
-    [uuid(2), [1], false],
-    [uuid(2).toUpperCase(), [], true],
-    ["all", [], true],
-  ])("HIP_VISIBLE_DEVICES=%s", async (value, expected, unclear) => {
+    ["0,3", [0, 3], null],
+    ["-1", [], "GPUS_HIDDEN"],
+    ["1,1,2", [1, 2], null],
+    ["0, 1", [0], "VISIBLE_DEVICES_UNCLEAR"],
+    ["01", [], "VISIBLE_DEVICES_UNCLEAR"],
+    ["0,9,1", [0], "VISIBLE_DEVICES_UNCLEAR"],
+    [uuid(2), [1], null],
+    [uuid(2).toUpperCase(), [], "VISIBLE_DEVICES_UNCLEAR"],
+    ["all", [], "VISIBLE_DEVICES_UNCLEAR"],
+  ])("HIP_VISIBLE_DEVICES=%s", async (value, expected, code) => {
     const facts = await seen({ HIP_VISIBLE_DEVICES: value });
     expect(indexes(facts)).toEqual(expected);
-    expect(codes(facts)).toEqual(unclear ? ["HOST_AMD_VISIBLE_DEVICES_UNCLEAR"] : []);
+    expect(codes(facts)).toEqual(code === null ? [] : [`HOST_AMD_${code}`]);
   });
 
   it("is empty, and hides nothing from HIP, which then obeys NVIDIA's", async () => {

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../../src/errors.ts";
 import { findMarch, marchFeatures } from "../../../src/hardware/cpu-marches.ts";
 import type { HostFacts } from "../../../src/facts/facts.ts";
-import { describeHostFacts, formatHostFacts } from "../../../src/facts/format-facts.ts";
+import { describeHostFacts } from "../../../src/cli/probe-lines.ts";
+import { formatHostFacts } from "../../../src/facts/format-facts.ts";
 import { parseHostFacts } from "../../../src/facts/parse-facts.ts";
 import { probe } from "../../../src/index.ts";
 import { readHost } from "../../support/read-hosts.ts";
@@ -64,6 +65,53 @@ it("takes a vendor by the name of something every object has for a name", async 
     "kubernetes.io/arch": "amd64",
   };
   expect((await readHost(JSON.stringify(labels), "node.json")).cpu.vendor).toBe("constructor");
+});
+
+describe("a node of a machine type that the catalogue has", () => {
+  const nodeOf = (type: string, labels: Labels = {}) =>
+    read({
+      kind: "Node",
+      metadata: { name: "n", labels: { ...amd64, "node.kubernetes.io/instance-type": type, ...labels } },
+      status: { capacity: { memory: "1900Gi" } },
+    });
+
+  it("has what no label names from there, and says so", async () => {
+    const facts = await nodeOf("Standard_ND96isr_MI300X_v5");
+    expect([facts.cpu.level, facts.cpu.unknown, facts.nvidia]).toEqual(["x86-64-v4", undefined, null]);
+    expect(facts.amd?.gpus.map(({ target, memoryMiB }) => [target, memoryMiB])).toEqual(
+      Array.from({ length: 8 }, () => ["gfx942", null]),
+    );
+    expect(facts.amd?.unknown).toEqual(["driver"]);
+    const from = "the catalogue's Standard_ND96isr_MI300X_v5";
+    expect(facts.sources).toEqual({ "cpu.features": from, "amd.gpus": from });
+    const kind =
+      "lscpu of Standard_M128-64bds_v3 (Intel(R) Xeon(R) Platinum 8473C): Intel Xeon (Sapphire Rapids) is of its kind";
+    expect(facts.problems.map(({ message }) => message)).toEqual([
+      `no label names CPU features: they are those of the machine type Standard_ND96isr_MI300X_v5 (${kind})`,
+      "no label names AMD GPUs: they are those of the machine type Standard_ND96isr_MI300X_v5",
+    ]);
+  });
+
+  it("has what every CPU of its vendor has, where nobody captured the CPU", async () => {
+    const { cpu, nvidia } = await nodeOf("p5e.48xlarge");
+    expect([cpu.level, nvidia?.gpus.length]).toEqual(["x86-64-v3", 8]);
+    expect(cpu.unknown).toContain("avx512f");
+    expect(checkFit(imageOf("x86-64-v3"), await nodeOf("p5e.48xlarge"))).toMatchObject({ ok: true });
+  });
+
+  it("keeps what labels name, and what they leave open on purpose", async () => {
+    const labelled = await nodeOf("p5.48xlarge", { ...cpuid(broadwell), ...a100 });
+    expect(labelled.sources).toEqual({
+      "cpu.features": "node labels",
+      "nvidia.driver": "node labels",
+      "nvidia.gpus": "node labels",
+    });
+    expect(labelled.problems.filter(({ message }) => message.includes("machine type"))).toEqual([]);
+    const mig = await nodeOf("p5.48xlarge", { "nvidia.com/gpu.product": "NVIDIA-H100-MIG-INVALID" });
+    expect(mig.nvidia?.gpus).toEqual([]);
+    const foreign = await nodeOf("m5.large");
+    expect([foreign.cpu.features, foreign.nvidia]).toEqual([null, undefined]);
+  });
 });
 
 describe("CPU features", () => {

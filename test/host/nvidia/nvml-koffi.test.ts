@@ -36,6 +36,8 @@ describe("NVML through koffi", needs(whyNot), () => {
     compile("libnvidia-ml-mismatch.so.1", "-DINIT_FAILS=18");
     compile("libnvidia-ml-empty.so.1", "-DMIG_DENIED=6", "-DFABRIC_STATUS=999", "-DCC_OFF", "-DLICENSED");
     compile("libnvidia-ml-denied.so.1", "-DMIG_DENIED=4");
+    compile("libnvidia-ml-33.so.1", "-DCOUNT=33");
+    for (const status of [5, 6]) compile(`libnvidia-ml-p2p${status}.so.1`, `-DP2P_STATUS=${status}`);
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -105,6 +107,20 @@ describe("NVML through koffi", needs(whyNot), () => {
   it("tells a vGPU with its licence from one without", async () => {
     const gpus = (await readNvmlWithKoffi([library("libnvidia-ml-empty.so.1")]))?.devices ?? [];
     expect(gpus.map(({ licensed }) => licensed)).toEqual([undefined, undefined, { value: true }]);
+  });
+
+  it("tells the GPUs that NVLink joins, where pairs are asked for", async () => {
+    const links = async (name: string, pairs?: boolean) => {
+      const reading = await readNvmlWithKoffi([library(name)], pairs);
+      return reading === null ? null : interpretNvml(reading).gpus?.map((gpu) => gpu.links);
+    };
+    // GPU 1 is lost: it is no end of a link.
+    expect(await links("libnvidia-ml.so.1", true)).toEqual([[2], [0]]);
+    expect(await links("libnvidia-ml-p2p5.so.1", true)).toEqual([[], []]);
+    expect(await links("libnvidia-ml-p2p6.so.1", true)).toEqual([undefined, undefined]);
+    expect(await links("libnvidia-ml.so.1")).toEqual([undefined, undefined]);
+    // More GPUs than any machine has links between: a thousand pairs are not asked.
+    expect(await links("libnvidia-ml-33.so.1", true)).toEqual([undefined, undefined]);
   });
 
   it("has no word of readiness where confidential computing is off", async () => {

@@ -37,9 +37,9 @@ async function useWith(apps: string | null, around: { container?: boolean; wsl?:
 }
 
 describe("a GPU that nvidia-smi tells of", () => {
-  it("is free without a process, whatever its memory holds", async () => {
-    expect(await useWith("")).toBe("free");
-    expect(await useWith("No running processes found\n")).toBe("free");
+  it("is idle without a process, whatever its memory holds", async () => {
+    expect(await useWith("")).toBe("idle");
+    expect(await useWith("No running processes found\n")).toBe("idle");
     expect(await useWith(`${uuid}, 4711\n`)).toBe("busy");
   });
 

@@ -105,8 +105,13 @@ describe("a variable of the environment", () => {
       expect(narrowed([], value)).toEqual({ gpus: [], problems: [], source: null });
   });
 
-  it("hides all GPUs with -1, and is a problem where it names one that is not there", () => {
-    expect(narrowed(gpus, "-1")).toEqual({ gpus: [], problems: [], source: "CUDA_VISIBLE_DEVICES=-1" });
+  it.each(["-1", "", "none", "NoDevFiles"])("is told where it hides all GPUs: %j", (value) => {
+    const source = `CUDA_VISIBLE_DEVICES=${value}`;
+    const told = { code: "HOST_GPUS_HIDDEN", message: `${source} hides all 4 GPUs of this host` };
+    expect(narrowed(gpus, value)).toMatchObject({ gpus: [], problems: [told], source });
+  });
+
+  it("is told once where it names a GPU that is not there", () => {
     expect(narrowed(gpus, "9").problems).toMatchObject([{ code: "HOST_VISIBLE_DEVICES_UNCLEAR" }]);
   });
 });

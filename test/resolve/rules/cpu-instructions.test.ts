@@ -109,3 +109,137 @@ describe("CPU rule", () => {
     });
   });
 });
+
+describe("cures of a CPU", () => {
+  const sapphire = findMarch("sapphirerapids") as March;
+  const refused = (
+    features: readonly string[],
+    march: string,
+    lacks: readonly string[],
+    change: { level?: string | null; kernel?: string; adopted?: object; unknown?: readonly string[] } = {},
+  ) => {
+    const { level = "x86-64-v3", kernel = "6.8.0", adopted, unknown = [] } = change;
+    const cpu = { vendor: null, model: null, level, unknown };
+    const host = cpuHost({
+      kernel,
+      cpu: { ...cpu, features: features.filter((each) => !lacks.includes(each)) },
+    });
+    const cell = { ...needing(features, march), ...(adopted && { adopted }) } as ReturnType<typeof needing>;
+    const [found] = findMisfits(cell, viewHost(host));
+    return [
+      found?.message,
+      ...(found?.cures ?? []).map(({ text, remedy, adopted: by }) => [text, remedy, by]),
+    ];
+  };
+  const expose = (...features: readonly string[]) => [
+    `in a virtual machine, expose ${features.join(", ")} to the guest`,
+    { kind: "features", features },
+    undefined,
+  ];
+  const level3 = [
+    "add a cell with march=x86-64-v3",
+    { kind: "cell", axes: { march: "x86-64-v3" } },
+    "adopt an image for CPUs of x86-64-v3",
+  ];
+
+  it("leave out up to four features of a march, where more than the host's level is left", () => {
+    const four = ["amx_bf16", "amx_int8", "amx_tile", "movdiri"];
+    expect(refused(sapphire.features, "sapphirerapids", four)).toEqual([
+      "needs amx_bf16, amx_int8, amx_tile, movdiri (sapphirerapids), which this host's CPU does not have",
+      [
+        "list amx_bf16, amx_int8, amx_tile, movdiri under the without of march=sapphirerapids and build again",
+        { kind: "without", march: "sapphirerapids", features: four },
+        "adopt it again with --without amx_bf16 --without amx_int8 --without amx_tile --without movdiri, where no program uses them",
+      ],
+      expose(...four),
+    ]);
+    expect(refused(sapphire.features, "sapphirerapids", [...four, "movdir64b"])[1]).toEqual(level3);
+    expect(refused(sapphire.features, "sapphirerapids", ["movdiri"])[1]?.[2]).toBe(
+      "adopt it again with --without movdiri, where no program uses it",
+    );
+    expect(refused(sapphire.features, "sapphirerapids", ["movdiri"], { level: null })[1]?.[0]).toMatch(
+      /^list /,
+    );
+    // Without its one feature more, Westmere is v2.
+    const westmere = findMarch("westmere") as March;
+    expect(refused(westmere.features, "westmere", ["pclmulqdq"], { level: "x86-64-v2" })[1]?.[0]).toBe(
+      "add a cell with march=x86-64-v2",
+    );
+    expect(refused(westmere.features, "westmere", ["pclmulqdq"], { level: null })[1]?.[0]).toMatch(/^list /);
+    expect(refused([...levelV3, "avx512f"], "of-nobody", ["avx512f"])[1]).toEqual(level3);
+  });
+
+  it("are a cell of the host's level, where it is known and another", () => {
+    const without = { level: null };
+    expect(refused([...levelV3, "avx512f"], "of-nobody", ["avx512f"], without)[1]).toEqual([
+      "add a cell with a march that this host runs",
+      null,
+      "adopt an image that this host's CPU runs",
+    ]);
+    expect(refused([...levelV3, "avx512f"], "x86-64-v3", ["avx512f"]).slice(1)).toEqual([expose("avx512f")]);
+  });
+
+  it("state the march of an image that somebody estimated, and leave nothing out of an estimate", () => {
+    const estimated3 = ["adopt an image for CPUs of x86-64-v3", null, undefined];
+    const adopted = { adopted: { cpu: "estimated" } };
+    expect(refused(sapphire.features, "sapphirerapids", ["movdiri"], adopted).slice(1)).toEqual([
+      estimated3,
+      [expect.stringContaining("imgmatch adopt --march"), null, undefined],
+      expose("movdiri"),
+    ]);
+    expect(
+      refused(sapphire.features, "sapphirerapids", ["movdiri"], {
+        adopted: { adopted: { cpu: "stated" } },
+      })[1]?.[0],
+    ).toMatch(/^adopt it again with --without movdiri,/);
+    const hidden = refused([...levelV3, "avx_ifma"], "sierraforest", ["avx_ifma"], adopted).slice(1);
+    expect(hidden).toEqual([
+      estimated3,
+      [expect.stringContaining("imgmatch adopt --march"), null, undefined],
+    ]);
+  });
+
+  it("do without a feature that no kernel prints, and expose the others", () => {
+    const both_ = [...levelV3, "avx512f", "avx_ifma"];
+    const [message, , last] = refused(both_, "of-nobody", ["avx512f", "avx_ifma"]);
+    expect(message).toBe(
+      "needs avx512f, avx_ifma (of-nobody), which this host does not show; avx_ifma cannot be proved: no kernel prints it",
+    );
+    expect(last).toEqual([
+      "in a virtual machine, expose avx512f to the guest and list avx_ifma under the march's without, where no program uses it",
+      null,
+      "in a virtual machine, expose avx512f to the guest and adopt it again with --without avx_ifma, where no program uses it",
+    ]);
+    const alone = refused([...levelV3, "avx_ifma", "avx_ne_convert"], "of-nobody", [
+      "avx_ifma",
+      "avx_ne_convert",
+    ]);
+    expect(alone[0]).toMatch(/avx_ifma, avx_ne_convert cannot be proved: no kernel prints them$/);
+    expect(alone[2]?.[0]).toMatch(/^list avx_ifma, avx_ne_convert under /);
+  });
+
+  it("probe the host itself where nothing tells its features", () => {
+    const untold = refused([...levelV3, "avx512f"], "of-nobody", ["avx512f"], { unknown: ["avx512f"] });
+    expect(untold).toEqual([
+      "needs avx512f (of-nobody), avx512f cannot be proved: these facts do not tell",
+      ["run imgmatch probe on the host itself, where the kernel tells them", null, undefined],
+    ]);
+    const some = refused([...levelV3, "avx512f", "sha_ni"], "of-nobody", ["avx512f", "sha_ni"], {
+      unknown: ["avx512f"],
+    });
+    expect(some.slice(1)).toEqual([level3, expose("avx512f", "sha_ni")]);
+  });
+
+  it("say of an old kernel that it does not print the feature", () => {
+    const lacks = ["rdpid"];
+    expect(refused([...levelV3, "rdpid"], "icelake-server", lacks, { kernel: "4.18.0" })[0]).toBe(
+      "needs rdpid (icelake-server), of which this host's kernel, 4.18.0, prints nothing",
+    );
+    expect(refused([...levelV3, "rdpid"], "icelake-server", lacks)[0]).toMatch(
+      /which this host's CPU does not have$/,
+    );
+    expect(
+      refused([...levelV3, "rdpid", "movbe"], "icelake-server", ["rdpid", "movbe"], { kernel: "4.18.0" })[0],
+    ).toMatch(/which this host's CPU does not have$/);
+  });
+});

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { HostFacts } from "../../../src/facts/facts.ts";
+import type { GpuSide } from "../../../src/resolve/rules/gpu-side.ts";
+import { checkFactsKnown } from "../../../src/resolve/rules/unknown-facts.ts";
 import { resolveImage } from "../../../src/resolve/resolve-image.ts";
 import { cpuHost, gpuHost, h100 } from "../support/hosts.ts";
 import { cuda, gpuImage, image, lockOf } from "../support/locks.ts";
@@ -43,5 +45,61 @@ describe("facts that nobody has told", () => {
     expect(resolveImage(both, cpuHost()).match?.cell).toBe("cpu");
     // No driver, no GPU code: what the GPU is changes nothing.
     expect(resolveImage(both, gpuHost([nameless], null, null)).match?.cell).toBe("cpu");
+  });
+});
+
+describe("the cure of a fact that nobody has told", () => {
+  const asked = (side: GpuSide, vendor: "nvidia" | "amd", fact: string, labelled = false) => {
+    const found = checkFactsKnown(
+      side,
+      {
+        unknownGpuFacts: { nvidia: [], amd: [], [vendor]: [fact] },
+        otherProblems: labelled ? [{ code: "HOST_LABELS_INCOMPLETE", message: "…" }] : [],
+      },
+      { gpuImages: ["nvidia", "amd"] },
+    );
+    return [found?.message, ...(found?.cures ?? []).map(({ text }) => text)];
+  };
+  const probe = "run imgmatch probe --json on the host and pass its output";
+
+  it("names the command, the option or the fact", () => {
+    expect(asked("nvidia", "nvidia", "nvidia")).toEqual([
+      "needs to know whether this host has an NVIDIA GPU: its facts do not have nvidia",
+      probe,
+      "say --no-gpu where it has none",
+    ]);
+    expect(asked("cpu", "nvidia", "nvidia.driver")).toEqual([
+      "an image with GPU code may be the better one, and nothing says nvidia.driver of this host: its facts do not have nvidia.driver",
+      probe,
+      "name it: --driver nvidia=VERSION",
+      "ask for a CPU image (--cpu)",
+    ]);
+    expect(asked("amd", "nvidia", "nvidia.gpus")).toEqual([
+      "an image with GPU code may be the better one, and nothing says nvidia.gpus of this host: its facts do not have nvidia.gpus",
+      probe,
+      "add nvidia.gpus to its facts (imgmatch probe --json writes them, --host reads them)",
+    ]);
+    expect(asked("nvidia", "nvidia", "nvidia.gpus[1].compute")).toEqual([
+      "needs to know nvidia.gpus[1].compute of this host: its facts do not have nvidia.gpus[1].compute",
+      "update the NVIDIA driver, which may tell it",
+      "hide that GPU",
+      "add nvidia.gpus[1].compute to its facts (imgmatch probe --json writes them, --host reads them)",
+    ]);
+    expect(asked("amd", "amd", "amd.gpus[0].target")[1]).toBe("update the kernel, which may tell it");
+  });
+
+  it("is a label where labels tell the facts", () => {
+    expect(asked("nvidia", "nvidia", "nvidia", true).slice(0, 3)).toEqual([
+      "needs to know whether this host has an NVIDIA GPU: no label of this node tells it",
+      "run Node Feature Discovery on the node",
+      probe,
+    ]);
+    expect(asked("nvidia", "nvidia", "nvidia.driver", true)[1]).toBe("run GPU Feature Discovery on the node");
+    expect(asked("amd", "amd", "amd", true)[1]).toBe(probe);
+  });
+
+  it("is asked of no vendor that the answer does not depend on", () => {
+    expect(asked("nvidia", "amd", "amd")).toEqual([undefined]);
+    expect(asked("unjudged", "nvidia", "nvidia")).toEqual([undefined]);
   });
 });

@@ -3,6 +3,7 @@
  * the host's container toolkit decide which libcuda is loaded. Only then it counts whether that one works.
  */
 
+import { packageCures, type PackageCures } from "../../../facts/toolkit-cures.ts";
 import { compatAllowsClass, findCompatPackage } from "../../../hardware/forward-compat.ts";
 import {
   type CudaVersion,
@@ -140,7 +141,7 @@ function byEither(pair: Pair, alone: DriverService | Misfit): DriverService | Mi
   const adopted = "adopt the image again, so that imgmatch looks at its loader's path";
   if (!isHosts)
     return misfit("COMPAT_NOT_SUPPORTED", `${message}, and nothing says whether it is loaded`, [
-      alone.ok ? leaveOut : takeIn,
+      alone.ok ? leaveOut : toolkitCure(pair, "load"),
       ...(compat.onPath === undefined ? [byHand("build the image again", adopted)] : []),
     ]);
   return misfit(
@@ -149,7 +150,7 @@ function byEither(pair: Pair, alone: DriverService | Misfit): DriverService | Mi
     [
       byHand("run imgmatch probe --json on the host and pass its output"),
       byHand("add runtime.toolkit and runtime.compat to its facts"),
-      alone.ok ? leaveOut : takeIn,
+      alone.ok ? leaveOut : toolkitCure(pair, "load"),
     ],
   );
 }
@@ -159,20 +160,17 @@ const leaveOut = byHand(
   "adopt an image that leaves the package off the path of its loader",
 );
 
-const takeIn = byHand(
-  'have the container toolkit load it (cuda-compat-mode = "ldconfig", and for CDI nvidia-ctk cdi generate, of 1.17.7 or newer)',
-);
-
-const turnOff = byHand(
-  'have the container toolkit leave it (cuda-compat-mode = "disabled", or for CDI nvidia-ctk cdi generate --disable-hook=enable-cuda-compat)',
-);
+function toolkitCure({ nvidia }: Pair, what: keyof PackageCures): Cure {
+  const { [what]: how } = nvidia.compat.cures ?? packageCures({ nvidia: null });
+  return byHand(`have the container toolkit ${what} it: ${how}`);
+}
 
 /** The host's driver does not serve, and the package is not loaded. */
 function withoutPackage(pair: Pair, alone: Misfit): Misfit {
   const { compat } = pair;
   if (refuseCompat(pair, alone) !== null) return alone;
   const message = `${alone.message}, and nothing loads its forward-compatibility package ${compat.package}`;
-  return misfit(alone.code, message, [takeIn, ...alone.cures], alone.distance);
+  return misfit(alone.code, message, [toolkitCure(pair, "load"), ...alone.cures], alone.distance);
 }
 
 /** Error 803 or 804 of libcuda. Source: CUDA Compatibility, "Forward Compatibility". */
@@ -182,7 +180,7 @@ function refuseCompat(pair: Pair, alone: DriverService | Misfit): Misfit | null 
     misfit("COMPAT_NOT_SUPPORTED", `its forward-compatibility package ${compat.package} ${why}`, fix);
   const isOwn = compat.onPath === "always" || compat.onPath === "cache";
   // The cheapest cure first: without the package the host's own driver may serve.
-  const without = alone.ok ? [isOwn ? leaveOut : turnOff] : [];
+  const without = alone.ok ? [isOwn ? leaveOut : toolkitCure(pair, "leave")] : [];
   if (compat.for === "jetson" || isJetson(nvidia)) {
     const why = whyNotOnJetson(pair);
     const jetPack = byHand(updateJetPack(nvidia, `CUDA >= ${toolkit.text}`));

@@ -30,6 +30,9 @@ export function updateDriver(
   return [byHand(`add a cell with an older toolkit: ${why}`, `adopt an image of an older toolkit: ${why}`)];
 }
 
+/** The driver branch of JetPack 6, and the first one of JetPack 7. */
+export const [jetPack6, jetPack7] = [540, 580] as const;
+
 /** A Jetson's driver comes with JetPack alone. */
 export function updateJetPack({ cuda }: Pick<NvidiaView, "cuda">, wanted: string): string {
   return `update JetPack, which brings the driver: ${cuda === null ? "an unknown CUDA version" : `CUDA ${cuda.text}`} → ${wanted}`;

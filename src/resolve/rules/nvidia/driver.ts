@@ -1,6 +1,11 @@
 /** Rule: the host's kernel driver, or a driver library inside the image, serves the image's CUDA toolkit. */
 
-import { cudaOfDriver, driverFloor, findToolkit } from "../../../hardware/cuda-toolkits.ts";
+import {
+  cudaOfDriver,
+  driverFloor,
+  findToolkit,
+  firstBranchOffering,
+} from "../../../hardware/cuda-toolkits.ts";
 import { cudaOfPtx, parseCudaCode } from "../../../hardware/ptx-versions.ts";
 import { findCompatPackage } from "../../../hardware/forward-compat.ts";
 import {
@@ -8,6 +13,7 @@ import {
   compareDriverVersions,
   compareMinor,
   driverBranch,
+  gapBetween,
   minorOf,
   parseCudaVersion,
   parseDriverVersion,
@@ -17,7 +23,7 @@ import type { NvidiaView } from "../../nvidia-view.ts";
 import { byHand, misfit } from "../../misfit.ts";
 import type { DriverService, Misfit } from "../../verdict.ts";
 import { checkCompatPackage } from "./compat-package.ts";
-import { otherDriver, updateDriver, updateJetPack } from "./driver-cures.ts";
+import { jetPack6, jetPack7, otherDriver, updateDriver, updateJetPack } from "./driver-cures.ts";
 import type { RuleThresholds } from "../rule.ts";
 
 type Mode<M extends DriverRequirement["mode"]> = Extract<DriverRequirement, { mode: M }>;
@@ -35,16 +41,19 @@ export function checkDriver(requirement: CudaRequirement, nvidia: NvidiaView): D
   switch (driver.mode) {
     case "host": {
       const service = checkHostDriver(driver.minimum, toolkit, nvidia);
-      return (service.ok ? checkL4t(driver, nvidia) : null) ?? service;
+      return (service.ok ? checkJetPack(driver, nvidia) : null) ?? service;
     }
     case "bundled":
       return checkBundledDriver(driver, toolkit, nvidia);
     case "compat":
-      return checkCompatPackage(
-        driver,
-        toolkit,
-        nvidia,
-        checkHostDriver(floorOf(toolkit) ?? driver.package, toolkit, nvidia),
+      return (
+        checkJetPack(driver, nvidia) ??
+        checkCompatPackage(
+          driver,
+          toolkit,
+          nvidia,
+          checkHostDriver(floorOf(toolkit) ?? driver.package, toolkit, nvidia),
+        )
       );
   }
 }
@@ -55,10 +64,11 @@ export function driverThresholds({ toolkit, code, driver }: CudaRequirement): Ru
   const ptx = code.flatMap((text) => cudaOfPtx(parseCudaCode(text)?.isa ?? null, toolkit) ?? []);
   const compiled = [...new Set(ptx)].filter((cuda) => cuda !== toolkit);
   const own = [
-    ...(known === null ? [] : [known.minimumDriver, driverFloor(known)?.minimum]),
-    ...compiled.map((cuda) => findToolkit(cuda)?.minimumDriver),
+    ...(known === null ? [] : [driverFloor(known)?.minimum]),
+    ...[toolkit, ...compiled].map(firstOffering),
   ];
-  const drivers = [...own.filter((version) => version != null), ...comparedDrivers(driver)];
+  const dropped = driver.mode === "bundled" || driver.links === undefined ? [] : [`${jetPack7}`];
+  const drivers = [...own.filter((version) => version != null), ...comparedDrivers(driver), ...dropped];
   const offered = drivers.map(cudaOfDriver).filter((cuda) => cuda !== null);
   const cudas = [toolkit, ...compiled, ...(driver.mode === "compat" ? [driver.cuda] : []), ...offered];
   // Toolkits differ from drivers in major and minor alone, see compareMinor.
@@ -96,20 +106,30 @@ function checkHostDriver(minimum: string, toolkit: CudaVersion, nvidia: NvidiaVi
   return byHost(toolkit, nvidia);
 }
 
-/** The driver branch of JetPack 6. */
-const jetPack6 = 540;
-
 /**
- * JetPack 6, whose drivers are of branch 540, is L4T 36 and runs images of L4T 36 alone: CUDA does not start in one of L4T 35. JetPack 7 is said
- * to run images of every L4T, and older drivers have no version. Sources: jetson-containers, `l4t_version_compatible`, and its issue 725.
+ * JetPack 6 is L4T 36 and runs images of L4T 36 alone: CUDA does not start in one of L4T 35. JetPack 7 is said to run images of every L4T, but
+ * not what is linked with a library that it has dropped. Older drivers have no version. Sources: jetson-containers, `l4t_version_compatible`,
+ * issues 725 and 1420; wyoming-whisper-trt, issue 1038.
  */
-function checkL4t({ l4t }: Mode<"host">, { driver, driverText, scale }: NvidiaView): Misfit | null {
-  const isJetPack6 = scale === "l4t" && driver !== null && driverBranch(driver) === jetPack6;
-  if (!isJetPack6 || l4t === undefined || l4t === "36") return null;
+function checkJetPack(
+  needs: Mode<"host" | "compat">,
+  { driver, driverText, scale }: NvidiaView,
+): Misfit | null {
+  if (scale !== "l4t" || driver === null) return null;
+  const branch = driverBranch(driver);
+  if (branch === jetPack6 && needs.mode === "host" && (needs.l4t ?? "36") !== "36")
+    return misfit(
+      "DRIVER_NOT_EXACT",
+      `is built on L4T ${needs.l4t}, this host's driver ${driverText} is that of L4T 36`,
+      "take an image that is built on L4T 36",
+    );
+  const [link] = branch < jetPack7 ? [] : Object.entries(needs.links ?? {});
+  if (link === undefined) return null;
+  const [library, file] = link;
   return misfit(
     "DRIVER_NOT_EXACT",
-    `is built on L4T ${l4t}, this host's driver ${driverText} is that of L4T 36`,
-    "take an image that is built on L4T 36",
+    `${file} is linked with ${library}, which the driver of JetPack 7 does not have, and this host has ${driverText}`,
+    `take an image for JetPack 7 or for servers, whose TensorRT needs no ${library}, or an image that has the library`,
   );
 }
 
@@ -146,6 +166,7 @@ function checkBundledDriver(
         ...(scale === "l4t" ? [] : [otherDriver(`install that driver: ${driverText} → ${version}`, version)]),
         byHand(`add a cell that bundles ${driverText}`, `adopt an image that bundles ${driverText}, or none`),
       ],
+      bundled === null || driver === null ? undefined : gapBetween(bundled, driver),
     );
   }
   const floor = parseDriverVersion(floorOf(toolkit) ?? "");
@@ -159,11 +180,16 @@ function checkBundledDriver(
   return byHost(toolkit, nvidia);
 }
 
-/** The driver knows all of a toolkit. If its CUDA version is unknown, the toolkit's own minimum driver proves it. */
+/** The toolkit's own minimum driver, or else the first branch that offers the CUDA version. */
+function firstOffering(toolkit: string): string | null {
+  return findToolkit(toolkit)?.minimumDriver ?? firstBranchOffering(toolkit);
+}
+
+/** The driver knows all of a toolkit. If its CUDA version is unknown, as of a branch that no table has, an older driver proves it. */
 function reaches(toolkit: string, { cuda, driver, scale }: NvidiaView): boolean {
   const wanted = parseCudaVersion(toolkit);
   if (cuda !== null) return wanted !== null && compareMinor(cuda, wanted) >= 0;
-  const own = parseDriverVersion(findToolkit(toolkit)?.minimumDriver ?? "");
+  const own = parseDriverVersion(firstOffering(toolkit) ?? "");
   return scale === "linux" && driver !== null && own !== null && compareDriverVersions(driver, own) >= 0;
 }
 

@@ -1,12 +1,13 @@
 /** Rule: the image has code for every visible GPU: machine code, or PTX that the driver understands. */
 
 import { type ComputeCapability, formatComputeCapability } from "../../../hardware/compute-capability.ts";
-import { cudaOfDriver, findToolkit, toolkitCompiles } from "../../../hardware/cuda-toolkits.ts";
+import { cudaFloor, cudaOfDriver, findToolkit, toolkitCompiles } from "../../../hardware/cuda-toolkits.ts";
 import { type GpuTarget, targetRunsOn } from "../../../hardware/gpu-target.ts";
 import { type CudaCode, cudaOfPtx, parseCudaCode, partsOfCode } from "../../../hardware/ptx-versions.ts";
 import {
   compareVersionTexts,
   compareVersions,
+  driverBranch,
   minorOf,
   parseVersion,
 } from "../../../hardware/driver-version.ts";
@@ -14,9 +15,9 @@ import { gpuArchitectures, isDroppedBy } from "../../../hardware/gpu-architectur
 import type { CudaRequirement } from "../../../lock/requirement.ts";
 import { compareText } from "../../../io/collections.ts";
 import type { GpuView } from "../../nvidia-view.ts";
-import { misfit, withCures } from "../../misfit.ts";
+import { byHand, misfit, withCures } from "../../misfit.ts";
 import { codeCures, type GpusOfHost } from "./code-cures.ts";
-import { lastDriverBranch } from "./driver-cures.ts";
+import { jetPack7, lastDriverBranch } from "./driver-cures.ts";
 import { type CodeFit, codeKinds, type Cure, type DriverService, type Misfit } from "../../verdict.ts";
 
 /**
@@ -45,14 +46,16 @@ export function checkGpuCode(
   const curesFor = (has: (gpu: GpuView) => boolean) =>
     codeCures(toolkit, { lacking: gpus.filter((gpu) => !has(gpu)), served: gpus.filter(isUsed) }, host);
   for (const gpu of gpus) {
+    const [best] = usableCode(image, gpu, service);
+    if (best !== undefined) {
+      fits.push(best);
+      continue;
+    }
     const runnable = runnableCode(image, gpu);
-    const usable = usableCode(image, gpu, service);
-    const best = usable[0];
-    if (best !== undefined) fits.push(best);
-    else if (runnable[0] === undefined) {
+    if (runnable[0] === undefined) {
       if (isServed(gpu)) continue;
-      return noCode(code, image, gpu, () => curesFor(isServed));
-    } else ptxTooNew ??= tooNew(runnable, image, gpu, gpus, service, () => curesFor(isUsed));
+      return noCode(code, image, gpu, host, () => curesFor(isServed));
+    } else ptxTooNew ??= tooNew(runnable, image, gpu, host, service, () => curesFor(isUsed));
   }
   return ptxTooNew ?? fits;
 }
@@ -113,6 +116,7 @@ function noCode(
   code: readonly string[],
   { targets, toolkit }: ImageCode,
   { label, compute }: GpuView,
+  { driver, scale }: GpusOfHost,
   cures: () => readonly Cure[],
 ): Misfit {
   const has = code.length === 0 ? "no GPU code" : code.join(", ");
@@ -130,6 +134,17 @@ function noCode(
     : code.length === 0
       ? `is of CUDA ${toolkit}, whose libraries have no code for ${card}`
       : `has ${has}, none of which runs on ${card}`;
+  // nvlink 13.0 refuses sm_80 for both, nvlink 13.3 and 13.5 link it, and reports of JetPack 7.2 differ.
+  const isJetPack7 = scale === "l4t" && driver != null && driverBranch(driver) >= jetPack7;
+  if (isJetPack7 && code.includes("sm_80") && (number === "8.7" || number === "8.8"))
+    return withCures(
+      misfit(
+        "FACT_UNKNOWN",
+        `has ${has}: whether sm_80 runs on ${card} under JetPack 7 is not known, as reports differ`,
+        [],
+      ),
+      () => [byHand("try the image there"), ...cures()],
+    );
   const away = targets.map((target) => Math.abs(minorsBetween(compute, target.compute)));
   const distance = away.length === 0 ? undefined : Math.min(...away);
   const short = `no code for compute capability ${number}`;
@@ -146,7 +161,7 @@ function tooNew(
   runnable: readonly CodeFit[],
   image: ImageCode,
   { label, compute }: GpuView,
-  gpus: readonly GpuView[],
+  { gpus, driver, scale }: GpusOfHost,
   service: DriverService | null,
   cures: () => readonly Cure[],
 ): Misfit {
@@ -161,7 +176,9 @@ function tooNew(
       };
     })
     .sort((a, b) => compareVersionTexts(minorOf(a.cuda), minorOf(b.cuda)));
-  const offered = service?.cuda?.text ?? "an unknown version";
+  const least = scale === "linux" && driver ? cudaFloor(driver.text) : null;
+  const byFloor = least === null ? null : `${least}, by the floor: its branch is unlisted`;
+  const offered = service?.cuda?.text ?? byFloor ?? "an unknown version";
   const number = compute === null ? "unknown" : formatComputeCapability(compute);
   return misfit(
     "PTX_TOO_NEW",

@@ -76,8 +76,12 @@ nvmlReturn_t nvmlSystemGetCudaDriverVersion_v2(int *version) {
   return 0;
 }
 
+#ifndef COUNT
+#define COUNT 3
+#endif
+
 nvmlReturn_t nvmlDeviceGetCount_v2(unsigned int *count) {
-  *count = 3;
+  *count = COUNT;
   return 0;
 }
 
@@ -231,6 +235,17 @@ nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned i
 #endif
   if (index != 0 && index != 2) return 6;
   *mig = &migs[index];
+  return 0;
+}
+
+#ifndef P2P_STATUS
+#define P2P_STATUS 0
+#endif
+
+/* Of index 2, NVLink. */
+nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t from, nvmlDevice_t to, int capability, int *status) {
+  if (from == to || from->id > 2 || to->id > 2 || capability != 2) return 2;
+  *status = P2P_STATUS;
   return 0;
 }
 

@@ -187,14 +187,14 @@ describe("which libcuda is loaded, and whether it serves", () => {
       never,
       on("535.183.01", mount, rtx4090),
       /^its forward-compatibility package 575\.57\.08 works on data-center and workstation GPUs, GPU 0 \(NVIDIA GeForce RTX 4090\) is a geforce product$/,
-      /^have the container toolkit leave it \(cuda-compat-mode = "disabled".*, or update the NVIDIA driver: 535\.183\.01 → >= 575\.57\.08, which needs no package$/,
+      /^have the container toolkit leave it: update the NVIDIA Container Toolkit 1\.16\.2 to 1\.17\.7 or newer, and set cuda-compat-mode = "disabled".*, or update the NVIDIA driver: 535\.183\.01 → >= 575\.57\.08, which needs no package$/,
     ],
     [
       "a toolkit that loads none",
       { ...of130, onPath: "never" },
       on("535.183.01", off),
       /^needs NVIDIA driver >= 580\.65\.06, this host has 535\.183\.01, and nothing loads its forward-compatibility package 580\.95\.05$/,
-      /^have the container toolkit load it \(cuda-compat-mode = "ldconfig".*, or update the NVIDIA driver: 535\.183\.01 → >= 580\.65\.06$/,
+      /^have the container toolkit load it: update the NVIDIA Container Toolkit 1\.17\.4 to 1\.17\.7 or newer, or update the NVIDIA driver: 535\.183\.01 → >= 580\.65\.06$/,
     ],
     [
       "a toolkit that nobody knows",

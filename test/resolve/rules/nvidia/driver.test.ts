@@ -105,6 +105,47 @@ describe("driver rule, mode host", () => {
       expect(checkFit(builtOn("36"), jetson("580.00", "13.0"))).toMatchObject({ ok: true });
       expect(checkFit(builtOn("35"), gpuHost([a100], "540.4.0", "12.6"))).toMatchObject({ ok: true });
     });
+
+    describe("and linked with a library that JetPack 7 has dropped", () => {
+      const links = { "libnvdla_compiler.so": "/usr/lib/libnvinfer.so.10.3.0" };
+      const linked = { ...host("525.60.13"), l4t: "36", links } as DriverRequirement;
+      const image = withDriver("12.6.3", linked, ["sm_87"]);
+
+      it("runs where the driver has the library: on JetPack 6, which mounts it", () =>
+        expect(checkFit(image, jetson("540.4.0", "12.6"))).toMatchObject({ ok: true }));
+
+      it.each(["580.00", "595.71.05"])("is refused on JetPack 7, driver %s, by library and file", (driver) =>
+        expect(checkFit(image, jetson(driver, "13.2"))).toMatchObject({
+          code: "DRIVER_NOT_EXACT",
+          message: `/usr/lib/libnvinfer.so.10.3.0 is linked with libnvdla_compiler.so, which the driver of JetPack 7 does not have, and this host has ${driver}`,
+          fix: "take an image for JetPack 7 or for servers, whose TensorRT needs no libnvdla_compiler.so, or an image that has the library",
+        }),
+      );
+
+      it("is refused there with a forward-compatibility package too", () => {
+        const packed = {
+          mode: "compat",
+          for: "jetson",
+          package: "12.9",
+          cuda: "12.9",
+          branches: ["540"],
+          onPath: "never",
+        } as const;
+        const compat = (own: object) => withDriver("12.9.1", { ...packed, ...own }, ["sm_87"]);
+        expect(checkFit(compat({}), jetson("580.00", "13.0"))).toMatchObject({ ok: true });
+        expect(checkFit(compat({ links }), jetson("580.00", "13.0"))).toMatchObject({
+          code: "DRIVER_NOT_EXACT",
+        });
+      });
+
+      it("runs on JetPack 7 where somebody declared that nothing loads the file", () =>
+        expect(
+          checkFit(
+            withDriver("12.6.3", { ...linked, links: {} } as DriverRequirement, ["sm_87"]),
+            jetson("580.00", "13.0"),
+          ),
+        ).toMatchObject({ ok: true }));
+    });
   });
 });
 
@@ -116,11 +157,17 @@ describe("driver rule, mode bundled", () => {
     expect(checkFit(bundled, gpuHost([v100], "396.44"))).toMatchObject({ ok: true, tier: "native" });
     expect(checkFit(bundled, gpuHost([v100], "396.54"))).toEqual({
       cures: expect.any(Array),
+      distance: 10_000,
       ok: false,
       code: "DRIVER_NOT_EXACT",
       message: "bundles the driver 396.44 and needs exactly that kernel module, this host has 396.54",
       fix: "install that driver: 396.54 → 396.44, or add a cell that bundles 396.54",
     });
+  });
+
+  it.each(["387.26", "390.30"])("runs CUDA 9.1.85 on a bundled driver of CUDA 9.1, %s", (version) => {
+    const image = withDriver("9.1.85", { mode: "bundled", version }, ["sm_70"]);
+    expect(checkFit(image, gpuHost([v100], version))).toMatchObject({ ok: true, tier: "native" });
   });
 
   it("refuses a bundled driver that does not serve the toolkit, also on its own kernel module", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { checkFit } from "../../../../src/resolve/check-fit.ts";
-import { a100, gpu, gpuHost, h100, v100 } from "../../support/hosts.ts";
+import { a100, gpu, gpuHost, h100, orin, v100 } from "../../support/hosts.ts";
 import { cuda, gpuImage } from "../../support/locks.ts";
 
 const on = (
@@ -133,7 +133,37 @@ describe("GPU code rule, an image without code of its own", () => {
   });
 });
 
+describe("GPU code rule, sm_80 on Orin", () => {
+  const under = (driver: string, code: readonly string[]) =>
+    checkFit(gpuImage(cuda("12.6.3", code)), gpuHost([orin], driver, "13.0"));
+
+  it("is a no on JetPack 6, and not known on JetPack 7, where reports differ", () => {
+    expect(under("540.4.0", ["sm_80"])).toMatchObject({ ok: false, code: "NO_GPU_CODE" });
+    expect(under("580.00", ["sm_80"])).toMatchObject({
+      ok: false,
+      code: "FACT_UNKNOWN",
+      message:
+        "has sm_80: whether sm_80 runs on GPU 0 (Orin (nvgpu)), compute capability 8.7 under JetPack 7 is not known, as reports differ",
+      fix: expect.stringMatching(/^try the image there, or add compute=8.7/),
+    });
+    expect(under("580.00", ["sm_86"])).toMatchObject({ code: "NO_GPU_CODE" });
+    expect(under("580.00", ["sm_80", "sm_87"])).toMatchObject({ ok: true });
+  });
+});
+
 describe("GPU code rule, PTX", () => {
+  it("counts a branch that no table has by the floor, and says so", () => {
+    const under = (driver: string, toolkit: string) =>
+      checkFit(gpuImage(cuda(toolkit, ["compute_80"])), gpuHost([h100], driver, null));
+    expect(under("630.10", "13.5.0")).toMatchObject({ ok: true, tier: "native" });
+    expect(under("620.70.06", "13.5.0")).toMatchObject({ ok: true, tier: "native" });
+    expect(under("630.10", "13.6.0")).toMatchObject({
+      code: "PTX_TOO_NEW",
+      message:
+        "GPU 0 (NVIDIA H100 80GB HBM3), compute capability 9.0, would run compute_80 of CUDA 13.6.0, this host's driver understands PTX up to CUDA 13.5, by the floor: its branch is unlisted",
+    });
+  });
+
   it("runs on anything newer when the driver knows the toolkit", () => {
     expect(on("9.0", ["compute_80"])).toBe("compute_80 ptx 10");
     expect(on("12.0", ["sm_80", "compute_80"])).toBe("compute_80 ptx 40");
