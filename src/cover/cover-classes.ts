@@ -131,7 +131,7 @@ export function coverClasses(
   const resolver = createResolver(lock, options);
   const ranked = classes.map((each) => ({ ...each, ranking: resolver.rank(each.facts) }));
   const covered = ranked.map((each, index) => coverClass(lock, each, `c${index + 1}`, resolver, options));
-  const images = useOfImages(lock, ranked, resolver);
+  const images = useOfImages(lock, ranked, resolver, figures);
   return {
     schemaVersion: coverSchemaVersion,
     fleet: { from, name: lock.name, version: lock.version, repository: lock.repository },

@@ -9,6 +9,9 @@ import type { Checked } from "./policies.ts";
 import type { PullPlan, PullStep } from "./pull-plan.ts";
 import type { Suggestion } from "./suggestion.ts";
 import { listSome } from "../resolve/misfit.ts";
+import { compareText, sum } from "../io/collections.ts";
+import { codeText, sizeText } from "../io/size-text.ts";
+import type { UnusedCode } from "./unused-code.ts";
 import { count } from "../io/table.ts";
 
 /** Stands apart from `none`, a value of axes. */
@@ -245,6 +248,33 @@ export function idleWords(
   }
   if (nearest === null) return `runs on no ${one}`;
   return `runs on no ${one}, nearest is ${nearest.host}: ${reasonWords(nearest.reasons)}`;
+}
+
+export function unusedCodeHead(whom: Counted): string {
+  return `code that no ${nounOf(whom)} uses`;
+}
+
+/** An image's unused code is code that no host uses of the hosts on which the image runs. The largest first. */
+export function unusedCodeRows({ images }: Pick<Cover, "images">): readonly (readonly string[])[] {
+  const found = images.flatMap(({ cell, code }) => (code === undefined ? [] : [{ cell, ...code }]));
+  const total = ({ unused }: Pick<UnusedCode, "unused">) => sum(Object.values(unused));
+  return found
+    .filter((each) => total(each) > 0)
+    .sort((a, b) => total(b) - total(a) || compareText(a.cell, b.cell))
+    .map(({ cell, bytes, unused, packages }) => [
+      cell,
+      `${sizeText(total({ unused }))} of ${sizeText(bytes)}: ${sizesWords(unused)}`,
+      Object.keys(packages).length === 0 ? "" : `whole packages: ${sizesWords(packages)}`,
+    ]);
+}
+
+/** `sm_70 1.2 GB, sm_75 410.0 MB`, the largest first. */
+function sizesWords(sizes: Readonly<Record<string, number>>): string {
+  const sorted = Object.entries(sizes).sort(([a, one], [b, other]) => other - one || compareText(a, b));
+  return listSome(
+    sorted.map(([name, bytes]) => `${codeText(name)} ${sizeText(bytes)}`),
+    6,
+  );
 }
 
 /** `no GPU host on a CPU image  looked at 4 hosts: c1, c3` */

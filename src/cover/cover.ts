@@ -17,7 +17,9 @@ import {
   type QuestionOptions,
   readFleetQuestion,
 } from "../node/question.ts";
+import { needsOf, noteUnlisted } from "../node/unlisted.ts";
 import { refuseTrustWithoutRegistry } from "../trust/asks-trust.ts";
+import { readPlanned } from "./read-planned.ts";
 import { coverReport, type CoverQuestion, type CoverReport } from "./cover-report.ts";
 import { type CoverFleet, plannedFleet } from "./cover-fleet.ts";
 import type { PlannedMatrix } from "./suggested-matrix.ts";
@@ -66,6 +68,11 @@ async function coverIn(options: CoverOptions, world: NodeWorld): Promise<CoverRe
   const hosts = await readManyHosts(options, world);
   if (!wantsCpu(choice)) requireDrivers(hosts, fitOptions(fleet.lock, choice).gpuImages);
   const pulls = pullsOf(options);
+  await noteUnlisted(
+    world,
+    hosts.map(({ facts }) => facts),
+    needsOf(fleet.lock),
+  );
   const answer = coverReport(fleet, hosts, { ...choice, whatIf, check, ...suggest, ...pulls });
   const report = (options.hosts ?? []).length > 0 ? answer : { ...answer, hostsAre: "machine type" as const };
   await writeSuggested(options.suggest, planned, report.suggestion);
@@ -142,15 +149,8 @@ async function readCoverFleet(
       "leave one of them out",
     );
   refuseTrustWithoutRegistry(options);
-  const [{ parseMatrix }, { readMatrixText }, { withVersion }] = await Promise.all([
-    import("../fleet/matrix/parse-matrix.ts"),
-    import("../fleet/open/open-fleet.ts"),
-    import("../fleet/open/find-version.ts"),
-  ]);
-  const text = await readMatrixText(matrix);
   const choice = await choiceOf(options);
-  const parsed = await withVersion(parseMatrix(text, matrix), { root: dirname(matrix), env: world.env });
-  const planned = { matrix: parsed, text };
+  const planned = await readPlanned(matrix, world);
   // The lock beside the matrix knows the sizes of images that are built already.
   const built = await readLockIfPresent(join(dirname(matrix), lockPath));
   const figures = built?.repository === planned.matrix.repository ? built.images : {};

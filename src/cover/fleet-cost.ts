@@ -22,8 +22,8 @@ export interface EstimatedCost extends FleetCost {
   readonly after: readonly string[];
 }
 
-/** Sizes and build times of built images, by cell. */
-export type Figures = Readonly<Record<string, Pick<LockedImage, "axes" | "blobs" | "buildSeconds">>>;
+/** Sizes, build times and bytes of code of built images, by cell. */
+export type Figures = Readonly<Record<string, Pick<LockedImage, "axes" | "blobs" | "buildSeconds" | "code">>>;
 
 /** @param beside other cells, whose layers do not count */
 export function costOf(

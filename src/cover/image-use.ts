@@ -8,6 +8,8 @@ import type { Ranking } from "../resolve/resolve-image.ts";
 import { compareKeys } from "../resolve/order-steps.ts";
 import type { Resolver } from "../resolve/resolver.ts";
 import { effortOf, type Misfit } from "../resolve/verdict.ts";
+import type { Figures } from "./fleet-cost.ts";
+import { type UnusedCode, unusedCodeOf } from "./unused-code.ts";
 
 export interface CoveredImage {
   readonly cell: string;
@@ -25,6 +27,8 @@ export interface CoveredImage {
   readonly beatenBy: readonly string[];
   /** For an image that fits no host: the host that misses it by the least. */
   readonly nearest: NearHost | null;
+  /** Bytes of its code that no host uses on which it would run. Absent where its bytes are not known, or it runs on no host. */
+  readonly code?: UnusedCode;
 }
 
 export interface NearHost {
@@ -44,9 +48,12 @@ export function useOfImages(
   lock: Lock,
   classes: readonly RankedClass[],
   resolver: Resolver,
+  figures: Figures,
 ): readonly CoveredImage[] {
+  const unusedCode = unusedCodeOf();
   const uses = new Map(Object.keys(lock.images).map((cell) => [cell, newUse()]));
   for (const { names, ranking } of classes) {
+    const { view } = ranking;
     const before: string[] = [];
     const answered = new Set<string>();
     for (const { cell } of ranking.ranked) {
@@ -59,12 +66,14 @@ export function useOfImages(
       if (winner === cell) use.hosts += names.length;
       else use.winners.add(winner);
       use.fits += names.length;
+      use.views.push(view);
       use.better = use.better === null ? new Set(before) : kept(use.better, before);
       before.push(cell);
     }
   }
   return sortedEntries(lock.images).map(([cell, { axes, platform }]) => {
-    const { hosts, fits, pinned, better, winners } = uses.get(cell) ?? newUse();
+    const { hosts, fits, pinned, better, winners, views } = uses.get(cell) ?? newUse();
+    const code = Object.hasOwn(figures, cell) ? figures[cell]?.code : undefined;
     const beaten = hosts === 0;
     return {
       cell,
@@ -76,6 +85,7 @@ export function useOfImages(
       alwaysBeatenBy: beaten ? [...(better ?? [])].sort() : [],
       beatenBy: beaten ? [...winners].sort() : [],
       nearest: fits > 0 ? null : nearestHost(cell, lock, classes, resolver),
+      ...(code !== undefined && fits > 0 && { code: unusedCode(code, views) }),
     };
   });
 }
@@ -109,6 +119,8 @@ interface Use {
   /** Images that came before it on every fitting host so far; null before the first. */
   better: ReadonlySet<string> | null;
   readonly winners: Set<string>;
+  /** Of the hosts on which it would run. */
+  readonly views: Ranking["view"][];
 }
 
 /** The values of the free axes, which a user would pin. */
@@ -127,7 +139,7 @@ export function isUnused({ hosts, pinned }: CoveredImage): boolean {
 }
 
 function newUse(): Use {
-  return { hosts: 0, fits: 0, pinned: 0, better: null, winners: new Set() };
+  return { hosts: 0, fits: 0, pinned: 0, better: null, winners: new Set(), views: [] };
 }
 
 function kept(better: ReadonlySet<string>, before: readonly string[]): ReadonlySet<string> {

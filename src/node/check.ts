@@ -9,7 +9,8 @@ import { requireDrivers } from "../host/complete-hosts.ts";
 import { ownLibc } from "../host/own-libc.ts";
 import { type DriverQuestion, type HostChoice, otherHost, readHostOf } from "../host/probe.ts";
 import type { ClusterReader, HostWorld } from "../host/cluster-reader.ts";
-import { vendorsOf } from "../lock/requirement.ts";
+import type { NamedHost } from "../facts/named-host.ts";
+import { type Requirement, vendorsOf } from "../lock/requirement.ts";
 import type { OpenEvent } from "../lock/statement.ts";
 import { remember } from "../io/collections.ts";
 import { inWorld, note, type Watching, type World } from "../io/world.ts";
@@ -29,8 +30,10 @@ import type { LocalEngine } from "../lock/lock.ts";
 import type { CheckAnswer } from "./check-answer.ts";
 import { type KnownFleet, type KnownSubject, knownSubject, type SubjectRequest } from "./checked-subject.ts";
 import { type Asked, type Here, judgePart, judgeSides } from "./judge-part.ts";
-import type { KnownPart } from "./known-parts.ts";
-import { readNamedHosts, refuseSingle } from "./many-hosts.ts";
+import { type KnownPart, unopened } from "./known-parts.ts";
+import { type Comparison, compareOutcomes, type HostOutcomes, type Outcome } from "./compare-outcomes.ts";
+import { gpuNames, readNamedHosts, refuseSingle } from "./many-hosts.ts";
+import { noteUnlisted } from "./unlisted.ts";
 import { single, together } from "./sum-parts.ts";
 
 export interface CheckOptions
@@ -53,6 +56,8 @@ export interface CheckOptions
   readonly cpu?: boolean;
   /** Take no answer for one that runs without a GPU. */
   readonly requireGpu?: boolean;
+  /** The subject that ran until now: the answer tells which hosts the new one loses, and why. */
+  readonly against?: string;
 }
 
 type Some = readonly [string, ...string[]];
@@ -76,6 +81,10 @@ export interface HostCheck extends CheckAnswer {
  * const { fits, why } = await check({ subjects: ["dist/app.whl"], hostType: "g4dn.xlarge", driver: ["580.95.05"] });
  */
 export interface CheckFunction {
+  (
+    options: CheckOptions & { readonly subjects: readonly [string]; readonly against: string },
+    given?: Partial<World>,
+  ): Promise<Comparison>;
   (options: ManyCheckOptions, given?: Partial<World>): Promise<readonly HostCheck[]>;
   (
     options: CheckOptions & { readonly subjects: readonly [string] },
@@ -91,7 +100,7 @@ export function checkWith(ports: ClusterReader & RootSource): CheckFunction {
   const face = (
     options: CheckOptions,
     given?: Partial<World>,
-  ): Promise<CheckAnswer | readonly CheckAnswer[]> =>
+  ): Promise<CheckAnswer | readonly CheckAnswer[] | Comparison> =>
     inWorld(options, given, (world) => checkIn(options, world), ports);
   return face as unknown as CheckFunction;
 }
@@ -99,7 +108,7 @@ export function checkWith(ports: ClusterReader & RootSource): CheckFunction {
 async function checkIn(
   options: CheckOptions,
   world: HostWorld & RootSource,
-): Promise<CheckAnswer | readonly CheckAnswer[]> {
+): Promise<CheckAnswer | readonly CheckAnswer[] | Comparison> {
   const { subjects, lock, onEvent } = options;
   if (options.cpu && options.requireGpu) throw twoKinds();
   const isOther = isAboutMany(options) || otherHost(options) !== null;
@@ -121,31 +130,56 @@ async function checkIn(
     return "source" in found ? answerFor(found, asked) : ofFleet(found, asked);
   };
   const [subject = "", ...more] = subjects;
-  if (!isAboutMany(options)) {
-    const host = await readHostOf({ ...options, askDriver: true }, world);
-    note(world, problemLines(host));
-    if (!isOther) here = await processOf(host, options, world);
-    if (more.length === 0) return (await judge(subject, host)).answer;
-    const judged: Judged[] = [];
-    for (const each of subjects) judged.push(await judge(each, host));
-    return bestFirst(judged);
-  }
-  refuseSingle(options);
-  if (more.length > 0)
+  const { against } = options;
+  const isMany = isAboutMany(options);
+  if (against !== undefined && more.length > 0)
+    throw usageError("--against compares two subjects on each host", "name one beside --against");
+  if (isMany) refuseSingle(options);
+  if (isMany && more.length > 0)
     throw usageError("many hosts are asked about one subject", "name one subject, or one host");
+  const readOne = async (): Promise<NamedHost> => {
+    const facts = await readHostOf({ ...options, askDriver: true }, world);
+    note(world, problemLines(facts));
+    if (!isOther) here = await processOf(facts, options, world);
+    return { name: "this host", facts };
+  };
+  const hosts = isMany ? await readNamedHosts(options, world) : [await readOne()];
   const answers: HostCheck[] = [];
-  const hosts = await readNamedHosts(options, world);
+  const judged: Judged[] = [];
+  const outcomes: HostOutcomes[] = [];
   for (const { name, facts } of hosts) {
-    const { answer } = await judge(subject, facts);
-    answers.push({ host: name, ...answer });
+    const own: Judged[] = [];
+    for (const each of [...subjects, ...(against === undefined ? [] : [against])])
+      own.push(await judge(each, facts));
+    const [after, before] = own;
+    if (against !== undefined && after !== undefined && before !== undefined)
+      outcomes.push({
+        host: name,
+        gpus: gpuNames(facts),
+        before: outcomeOf(before),
+        after: outcomeOf(after),
+      });
+    judged.push(...own);
+    answers.push(...own.map(({ answer }) => ({ host: name, ...answer })));
   }
-  if (!options.cpu) {
+  await noteUnlisted(
+    world,
+    hosts.map(({ facts }) => facts),
+    needed(answers),
+  );
+  if (isMany && !options.cpu) {
     const fleets = (await Promise.all(known.values())).flatMap((each) => ("lock" in each ? [each.lock] : []));
     const ofFleets = fleets.flatMap((lock) => fitOptions(lock, {}).gpuImages);
     const own = answers.flatMap(({ requires }) => (requires === null ? [] : vendorsOf(requires)));
     requireDrivers(hosts, [...ofFleets, ...own]);
   }
-  return answers;
+  if (against !== undefined) return compareOutcomes(subject, against, outcomes);
+  if (isMany) return answers;
+  return more.length === 0 && judged[0] !== undefined ? judged[0].answer : bestFirst(judged);
+}
+
+function needed(answers: readonly CheckAnswer[]): readonly Requirement[] {
+  return answers.flatMap(({ requires }) => requires ?? []);
 }
 
 /** Tells whether the options name many hosts. */
@@ -157,6 +191,21 @@ export function isAboutMany(options: CheckOptions): options is ManyCheckOptions 
 interface Judged {
   readonly answer: CheckAnswer;
   readonly verdict: ImageCheck;
+}
+
+function outcomeOf({ answer, verdict }: Judged): Outcome {
+  const { fits, reasons, unknown, packages } = answer;
+  const [first] = [...reasons, ...unknown];
+  const deciding = packages.find((each) => [...each.reasons, ...each.unknown][0]?.code === first?.code);
+  const part = deciding === undefined || first === undefined ? null : deciding;
+  return {
+    fits,
+    fit: verdict.fit,
+    requires: part?.requires ?? answer.requires ?? verdict.requires,
+    part: part === null ? "" : [part.name, part.version ?? ""].join(" ").trim(),
+    code: first?.code ?? "",
+    why: part?.why ?? answer.why ?? "",
+  };
 }
 
 async function processOf(
@@ -201,8 +250,7 @@ function ofFleet({ subject, lock, signed }: KnownFleet, asked: Asked): Judged {
   const own = checkImage(described, host, choice);
   // Another image of the index may be the better one, so its refusal is the fleet's.
   const verdict = miss === undefined ? own : { ...own, ...unfit, fits: false, reasons: miss.misfits };
-  const about = { name: "", version: null, inspection: null, system: null, elsewhere: null, gpu: null };
-  const part: KnownPart = { ...about, judgedBy: "index", notes: [], described };
+  const part: KnownPart = { ...unopened, judgedBy: "index", described };
   const { answer } = single([judgePart(part, { ...asked, here: null }, false, verdict)]);
   const of = { schemaVersion: 1, subject, source: "registry", digest, cell } as const;
   return { answer: { ...of, ...answer, problems: host.problems, ...(signed && { signed }) }, verdict };

@@ -3,6 +3,7 @@
 import type { Problem } from "../errors.ts";
 import { type StartAnswer, startWords } from "../host/ask-start.ts";
 import type { HostFacts, HostProblem, VendorFacts } from "../facts/facts.ts";
+import { specificationCure } from "../facts/toolkit-cures.ts";
 import { type GpuVendor, gpuVendors, vendorNames } from "../hardware/gpu-vendors.ts";
 
 /** `unknown` is neither a problem nor its absence. */
@@ -33,7 +34,7 @@ export interface EngineState {
   readonly configured: boolean;
   /** The path of the docker command; null without one. */
   readonly command: string | null;
-  /** Podman or Buildah, whose path `command` is then. */
+  /** Podman or Buildah: `command` is its path, or null where it answers at a socket as Docker does. */
   readonly isPodman?: true;
 }
 
@@ -156,9 +157,7 @@ const examined: {
         return unknown("runtime", "how containers would get the GPUs cannot be seen here");
       const message =
         "there are GPUs and a container engine, and no NVIDIA support in it: no container can use them";
-      const fix =
-        "install the NVIDIA Container Toolkit and run: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml";
-      return wrong("runtime", { code: "LAUNCH_FAILED", message, fix });
+      return wrong("runtime", { code: "LAUNCH_FAILED", message, fix: specificationCure(null) });
     },
   },
   amd: {
@@ -218,7 +217,7 @@ function closedFindings({ problems }: HostFacts, closed: readonly string[]): rea
 }
 
 /** True if no engine is here, and nothing names one. */
-export function isAbsent({ answer, configured }: EngineState): boolean {
+function isAbsent({ answer, configured }: EngineState): boolean {
   return !answer.ok && answer.problem.code === "ENGINE_NOT_FOUND" && !configured;
 }
 

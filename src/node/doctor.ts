@@ -2,10 +2,11 @@
 
 import { readFileSync } from "node:fs";
 import { findProgram } from "../io/run-program.ts";
-import { diagnose, type EngineState, isAbsent, type Finding, type LoginState } from "./diagnose.ts";
-import { infoAnswer, versionAnswer } from "../oci/engine/engine-answers.ts";
+import { diagnose, type EngineState, type Finding, type LoginState } from "./diagnose.ts";
+import { infoAnswer, isPodmanVersion, versionAnswer } from "../oci/engine/engine-answers.ts";
 import { connectDocker } from "../oci/engine/api.ts";
-import { findPodman, hasPodman } from "../oci/engine/podman-images.ts";
+import { isPodmanAlone } from "../oci/engine/engine-endpoint.ts";
+import { findPodman } from "../oci/engine/podman-images.ts";
 import type { LocalEngine } from "../lock/lock.ts";
 import { faultOf, ImgmatchError } from "../errors.ts";
 import { askOwnStart, askStart } from "../host/ask-start.ts";
@@ -63,8 +64,15 @@ async function readEngine(
   { env, signal }: Pick<World, "env" | "signal">,
   named: LocalEngine | undefined,
 ): Promise<EngineState> {
-  const docker = named === "podman" ? null : await readDocker(env);
-  if (docker !== null && (named === "docker" || !isAbsent(docker) || !hasPodman(env))) return docker;
+  const asksPodman = named === "podman" || (named === undefined && (await isPodmanAlone(env)));
+  return asksPodman ? readPodman(env, signal, named !== undefined) : readDocker(env);
+}
+
+async function readPodman(
+  env: Environment,
+  signal: AbortSignal | undefined,
+  configured: boolean,
+): Promise<EngineState> {
   try {
     const { program, version } = await findPodman(env, signal);
     const shown = findProgram(program, env) ?? program;
@@ -75,7 +83,7 @@ async function readEngine(
       platform: null,
       nvidiaRuntime: false,
     } as const;
-    return { configured: named !== undefined, command: shown, isPodman: true, answer };
+    return { configured, command: shown, isPodman: true, answer };
   } catch (error) {
     if (!(error instanceof ImgmatchError)) throw error;
     return { configured: true, command: null, answer: { ok: false, problem: error.problems[0] } };
@@ -87,15 +95,18 @@ async function readDocker(env: Environment): Promise<EngineState> {
   const command = findProgram("docker", env);
   try {
     const api = await connectDocker(env);
-    const { Version, Os, Arch } = await api.read("/version", versionAnswer);
+    const version = await api.read("/version", versionAnswer);
+    const { Version, Os, Arch } = version;
     const { Runtimes } = await api.read("/info", infoAnswer);
+    const isPodman = isPodmanVersion(version);
     const platform = Os !== null && Arch !== null ? `${Os}/${Arch}` : null;
     return {
       configured,
       command,
+      ...(isPodman && { isPodman }),
       answer: {
         ok: true,
-        name: `docker ${Version ?? `API ${api.version}`}`,
+        name: `${isPodman ? "podman" : "docker"} ${Version ?? `API ${api.version}`}`,
         shown: api.endpoint.shown,
         platform,
         nvidiaRuntime: Object.hasOwn(Runtimes, "nvidia"),

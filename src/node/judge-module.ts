@@ -42,6 +42,7 @@ export function judgeModule(
   const service = minimum === null || view.driver === null ? null : checkDriver(requirement, view);
   const refused =
     service?.ok === false ? service : checkGpuCode(requirement, view, service?.ok ? service : null);
+  if ("ok" in refused && refused.code === "FACT_UNKNOWN") return undecided(refused.message);
   if ("ok" in refused) return { loads: false, code: refused.code, message: refused.message };
   if (minimum === null) return undecided("its toolkit, and so the oldest driver for it, is not known");
   if (view.driver === null) return undecided("the version of the driver is not known");

@@ -10,6 +10,8 @@ import { findWorksWithoutGpu } from "../inspect/packages/without-gpu.ts";
 import { judgeSystem } from "../inspect/system-needs.ts";
 import { vendorsOf } from "../lock/requirement.ts";
 import { unusedWords } from "../resolve/answer-lines.ts";
+import { listSome } from "../resolve/misfit.ts";
+import { lackingDeviceNotes } from "./amd-devices.ts";
 import { fixOfBuild } from "./build-cures.ts";
 import {
   checkImage,
@@ -22,9 +24,11 @@ import { describeCode } from "../resolve/describe-code.ts";
 import { type HostView, viewHost } from "../resolve/host-view.ts";
 import { wantsCpu } from "../resolve/resolve-options.ts";
 import { unusedBy } from "../resolve/unasked.ts";
+import { repairOf } from "../resolve/rules/broken-host.ts";
 import { sideOf } from "../resolve/rules/gpu-side.ts";
 import { causeOf } from "../resolve/rules/gpu-presence.ts";
 import type { PartAnswer } from "./check-answer.ts";
+import { judgeVariant } from "./judge-variant.ts";
 import type { KnownPart } from "./known-parts.ts";
 
 /** The system of this process. */
@@ -50,7 +54,7 @@ export function judgeSides(part: KnownPart, asked: Asked, isPackage: boolean): J
   if (gpu === null) return judgePart(part, asked, isPackage);
   const row = findWorksWithoutGpu(name, version);
   const aside = (why: readonly string[]): JudgedPart => {
-    const judged = judgePart(gpu.cpuSide(), { ...asked, choice: none }, isPackage);
+    const judged = judgePart(gpu.idleSide(), { ...asked, choice: none }, isPackage);
     const { answer } = judged;
     return { ...judged, answer: { ...answer, ...(answer.fits !== false && { withoutGpu: why }) } };
   };
@@ -61,8 +65,9 @@ export function judgeSides(part: KnownPart, asked: Asked, isPackage: boolean): J
   if (fits === true) return whole;
   if (isLibraries) {
     // The packages that load them are judged by what these libraries have, or do without.
-    const side = judgePart(gpu.cpuSide(), { ...asked, choice: none }, isPackage);
-    return { ...side, notes: hasNoGpu(asked.host) || why === null ? [] : [why] };
+    const isIdle = hasNoGpu(asked.host);
+    const side = judgePart(isIdle ? gpu.idleSide() : gpu.cpuSide(), { ...asked, choice: none }, isPackage);
+    return { ...side, notes: isIdle || why === null ? [] : [why] };
   }
   const isForGpu =
     reasons.length > 0 && reasons.every(({ code }) => code === "NO_GPU" || code === "NO_AMD_GPU");
@@ -103,7 +108,7 @@ export interface JudgedPart extends Pick<KnownPart, "name" | "version" | "judged
 }
 
 export function judgePart(
-  { name, version, judgedBy, described, inspection, system, elsewhere, notes }: KnownPart,
+  { name, version, judgedBy, described, inspection, system, elsewhere, notes, lacking: devices }: KnownPart,
   { host, here, choice }: Asked,
   isPackage: boolean,
   verdict = checkImage(described, host, { ...choice, requireGpu: choice.requireGpu && !isPackage }),
@@ -111,8 +116,13 @@ export function judgePart(
   const view = viewHost(host);
   const { platform } = described;
   const ofSystem = judgeSystem(system, view.platform, here?.libc ?? null);
+  const ofVariant = judgeVariant(system?.variant ?? null, host);
   const lacking = verdict.fit && inspection ? lackingOf(inspection, verdict, platform, view) : noLacking;
-  const unknown = [...verdict.unknown, ...lacking.unknown, ...ofSystem.unknown.map(tagUnknown)];
+  const unknown = [
+    ...verdict.unknown,
+    ...lacking.unknown,
+    ...[...ofSystem.unknown, ...ofVariant.unknown].map(tagUnknown),
+  ];
   const own = verdict.reasons.map((misfit) => {
     const { code, message, short = message } = misfit;
     const ofPlatform = code === "ARCH_MISMATCH" ? elsewhere : null;
@@ -121,7 +131,7 @@ export function judgePart(
   });
   const isElsewhere = own.some(({ code }) => code === "ARCH_MISMATCH");
   const reasons = [
-    ...ofSystem.reasons.flatMap((reason) =>
+    ...[...ofSystem.reasons, ...ofVariant.reasons].flatMap((reason) =>
       isElsewhere && reason.code === "ARCH_MISMATCH" ? [] : [{ short: reason.message, ...reason }],
     ),
     ...own,
@@ -153,9 +163,21 @@ export function judgePart(
     notes: [
       ...notes,
       ...lacking.notes,
+      ...(fits && inspection ? unfollowedChoices(inspection, view) : []),
+      ...lackingDeviceNotes(devices, host),
       ...(fits && system === null && !isPackage ? idleGpus(verdict, view, choice) : []),
     ],
   };
+}
+
+/** Of AArch64 no question is followed to the code that it chooses. */
+function unfollowedChoices({ cpu, files }: ImageInspection, { features }: HostView): readonly string[] {
+  if (cpu.architecture !== "aarch64" || features === null) return [];
+  const isUsed = (name: string) => files.some((file) => (file.cpu?.features[name]?.instructions ?? 0) > 0);
+  const lacking = Object.keys(cpu.features).filter((name) => !features.has(name) && isUsed(name));
+  if (lacking.length === 0) return [];
+  const asked = "where a question of its own, which nobody has followed, allows it";
+  return [`it may use ${listSome(lacking)}, which this host's CPU does not have, ${asked}`];
 }
 
 /** The GPUs of the host that an image without GPU code leaves unused, in the words of `resolve`. */
@@ -181,7 +203,7 @@ function muteReasons({ fit, requires }: ImageCheck, { undecidedGpus = [] }: Desc
   const [problem] = problems;
   if (problem == null || problems.includes(null)) return [];
   const message = `${problem.code}: ${problem.message}`;
-  return [{ code: "HOST_BROKEN", message, short: message, fix: problem.fix ?? "", file: null }];
+  return [{ code: "HOST_BROKEN", message, short: message, fix: repairOf(problem), file: null }];
 }
 
 /** A program may do without a library of the GPU's vendor. Nobody knows whether it does without another one. */

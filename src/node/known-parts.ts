@@ -3,6 +3,8 @@
 import { ImgmatchError } from "../errors.ts";
 import { vendorNames } from "../hardware/gpu-vendors.ts";
 import { adoptedImage, needsBesideGpu } from "../inspect/adopt/adopted-image.ts";
+import type { DevicePackage } from "../inspect/claims/claim-files.ts";
+import { lackingDevices, normalName } from "../inspect/claims/device-packages.ts";
 import { type InspectedFile, noCode } from "../inspect/file-inspection.ts";
 import type { OpenedImage } from "../inspect/image/open-layers.ts";
 import {
@@ -41,12 +43,20 @@ export interface KnownPart {
   readonly inspection: ImageInspection | null;
   /** null for an image, which brings its own. */
   readonly system: SystemNeeds | null;
+  /** Packages with its code for AMD's targets that are not there. */
+  readonly lacking: readonly DevicePackage[];
   /** How its files use a GPU, and the part without its code for GPUs; null if no file was opened, or if it has none. */
-  readonly gpu: { readonly use: Exclude<GpuUse, "none">; readonly cpuSide: () => KnownPart } | null;
+  readonly gpu: {
+    readonly use: Exclude<GpuUse, "none">;
+    cpuSide(): KnownPart;
+    /** Where no GPU is used: of a vendor's libraries, those that files of other packages link. Libraries load the rest by name, for a GPU. */
+    idleSide(): KnownPart;
+  } | null;
 }
 
 export const unopened = {
   ...{ name: "", version: null, notes: [], inspection: null, system: null, elsewhere: null, gpu: null },
+  lacking: [],
 } as const;
 
 export function imageOf(opened: OpenedImage, described: DescribedImage): KnownParts {
@@ -68,6 +78,7 @@ export function partsOf(
 ): KnownParts["parts"] {
   const survey = surveyOf(opened);
   const linkedOf = linkedFiles(survey.files);
+  const devices = lackingDevices(survey.claims, survey.packages);
   const found = packagesOf(opened, survey).map((each) => {
     const { members, ...place } =
       opened.platform === null
@@ -85,35 +96,48 @@ export function partsOf(
       const holdsDriver = files.some((each) => drivers.includes(each.path));
       const isOfDriver = use !== "none" || (!usesGpu && holdsDriver);
       const image = { ...opened, platform };
-      const system = path === null ? null : systemNeedsOf(path, hasLibc ? [] : files);
+      const system = path === null ? null : systemNeedsOf(path, hasLibc ? [] : files, survey.claims);
       const judge = (summed: SummedFiles): KnownPart => {
         const inspection = sumUp(image, survey.unread, summed);
         const answer = byFiles({ ...described, platform }, image, inspection);
         const open = [
           ...(answer.described.undecided ?? []),
           ...undecided.map(elsewhereUnproved),
-          ...(undecided.length === 0 && system !== null && survey.files.length === 0
+          ...(undecided.length === 0 && system !== null && survey.files.length + survey.tests.length === 0
             ? nothingFound(inspection, system)
             : []),
         ];
         return {
           ...{ name, version, judgedBy: answer.judgedBy, notes: answer.notes, inspection, system },
           ...{ described: { ...answer.described, undecided: open }, elsewhere: file, gpu: null },
+          lacking: devices.get(normalName(name)) ?? [],
         };
       };
       const whole = { files, unopened: unread, driver: isOfDriver ? driver : { ...driver, ...noDriver } };
       if (use === "none") return judge(whole);
-      const forCpu = { ...whole, files: files.map(withoutGpu), driver: { ...driver, ...noDriver } };
-      return { ...judge(whole), gpu: { use, cpuSide: () => judge(forCpu) } };
+      const sideOf = (kept: readonly InspectedFile[], open: SummedFiles["unopened"]) =>
+        judge({ files: kept.map(withoutGpu), unopened: open, driver: { ...driver, ...noDriver } });
+      const cpuSide = () => sideOf(files, unread);
+      const idleSide = () => {
+        if (use !== "libraries") return cpuSide();
+        const linked = new Set(linkedOf(survey.files.filter((each) => !files.includes(each))));
+        const kept = files.filter((each) => linked.has(each));
+        return sideOf(
+          kept,
+          unread.filter(({ path: at }) => kept.some((each) => each.path === at)),
+        );
+      };
+      return { ...judge(whole), gpu: { use, cpuSide, idleSide } };
     },
   );
   const [first, ...others] = parts;
   if (first !== undefined) return [first, ...others];
-  const system = path === null ? null : systemNeedsOf(path, []);
+  const system = path === null ? null : systemNeedsOf(path, [], survey.claims);
   const nothing = { files: [], unopened: [], driver: { ...driver, ...noDriver } };
   const inspection = sumUp(opened, survey.unread, nothing);
   const answer = byFiles(described, { ...opened, platform: described.platform }, inspection);
-  const open = system === null || survey.files.length > 0 ? [] : nothingFound(inspection, system);
+  const open =
+    system === null || survey.files.length + survey.tests.length > 0 ? [] : nothingFound(inspection, system);
   return [{ ...unopened, ...answer, system, described: { ...answer.described, undecided: open } }];
 }
 

@@ -8,7 +8,7 @@ import { type Lock, lockPath } from "../lock/lock.ts";
 import type { ResolveImageOptions } from "../resolve/resolve-image.ts";
 import type { DeviceWish } from "./launch/device-wish.ts";
 import type { GpuUnit } from "./launch/gpu-units.ts";
-import { chooseLaunch } from "./launch/choose-launch.ts";
+import { chooseLaunch, hostReader, joinedLines } from "./launch/choose-launch.ts";
 import { type LaunchAnswer, launchAnswer } from "./launch/format-launch.ts";
 import { accessTo } from "./launch/gpu-needs.ts";
 import { refusedGpus } from "./launch/gpus-busy.ts";
@@ -16,6 +16,7 @@ import { launchTarget } from "./launch/launch-targets.ts";
 import { labelNames } from "./launch/labels/vocabulary.ts";
 import { shellWord } from "./launch/shell.ts";
 import { type DeviceClaim, type FleetTarget, hasFleet, type LaunchTarget } from "./launch/target.ts";
+import { throughGuard } from "./launch/through-guard.ts";
 import { unsupported } from "./launch/unsupported.ts";
 import { formatFor, type LaunchOptions, workloadOf } from "./launch/workload.ts";
 import { readFleetQuestion, readQuestion, type NodePorts, type NodeWorld } from "./question.ts";
@@ -40,16 +41,16 @@ async function launchIn(options: LaunchOptions, world: NodeWorld): Promise<Launc
   const devices = await devicesFor(target, options);
   if (options.fleet) return launchFleet(target, { ...options, wishes: devices }, world);
   const { gpus, allowBusy, anywhere, ...questionOptions } = options;
-  const question = await readQuestion(questionOptions, world);
+  const question = await readQuestion(questionOptions, world, hostReader(target, gpus));
   const { lock, host } = question;
   const choice = chooseLaunch(target, lock, host, { ...question.options, gpus, allowBusy, anywhere });
   // Facts from a file are of another machine, whose processes and device files are not here.
   const isHere = otherHost(options) === null;
   if (!choice.ok) throw await refusedGpus(choice, isHere, world.env);
-  note(world, unaskedLines(choice.unasked));
   const { units = [] } = choice.request;
+  note(world, [...unaskedLines(choice.unasked), ...joinedLines(choice)]);
   const request = {
-    ...workloadOf(target, options, options),
+    ...throughGuard(target, lock.images[choice.cell], workloadOf(target, options, options)),
     ...choice.request,
     ...(isHere ? accessTo(units) : {}),
     ...(devices === undefined || (devices.length === 0 && units.length === 0)
@@ -60,7 +61,7 @@ async function launchIn(options: LaunchOptions, world: NodeWorld): Promise<Launc
     world,
     choice.problems.map(({ code, message }) => `${code}: ${message}`),
   );
-  return launchAnswer(target.launch(request, format), request);
+  return launchAnswer(target.launch(request, format), { ...request, joined: choice.joined });
 }
 
 async function launchFleet(

@@ -4,9 +4,12 @@ import { usageError } from "../errors.ts";
 import type { HostWorld } from "../host/cluster-reader.ts";
 import { otherHost } from "../host/probe.ts";
 import { type MoreHosts, readHostFiles } from "../host/read-host-files.ts";
+import type { HostFacts } from "../facts/facts.ts";
+import { gpuVendors } from "../hardware/gpu-vendors.ts";
 import type { NamedHost } from "../facts/named-host.ts";
 import { note, type World } from "../io/world.ts";
 import { problemLines, unaskedLines } from "../resolve/answer-lines.ts";
+import { needsOf, noteUnlisted } from "./unlisted.ts";
 import { type HostResolution, resolveHosts } from "../resolve/resolver.ts";
 import { type AgeChoice, type QuestionOptions, readFleetQuestion, type NodeWorld } from "./question.ts";
 
@@ -21,7 +24,13 @@ export async function resolveEach(
 ): Promise<readonly HostResolution[]> {
   refuseSingle(options);
   const question = await readFleetQuestion(options, world);
-  const answers = resolveHosts(question.lock, await readNamedHosts(options, world), question.options);
+  const hosts = await readNamedHosts(options, world);
+  const answers = resolveHosts(question.lock, hosts, question.options);
+  await noteUnlisted(
+    world,
+    hosts.map(({ facts }) => facts),
+    needsOf(question.lock),
+  );
   for (const answer of answers) noteOf(answer.host, unaskedLines(answer), world);
   return answers;
 }
@@ -63,4 +72,12 @@ export function refuseSingle({ gpus, explain, ...choice }: QuestionOptions): voi
       "--explain is about one host",
       "ask for it with --host, or read rejected of --hosts --json",
     );
+}
+
+/** The models of a host's GPUs, each once. */
+export function gpuNames(facts: HostFacts): readonly string[] {
+  const gpus = gpuVendors.flatMap(
+    (vendor): readonly { readonly name: string | null }[] => facts[vendor]?.gpus ?? [],
+  );
+  return [...new Set(gpus.flatMap(({ name }) => name ?? []))];
 }

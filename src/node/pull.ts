@@ -14,6 +14,7 @@ import {
   parseImageReference,
   withTag,
 } from "../oci/reference.ts";
+import { podmanTls } from "../oci/registry/registry-endpoint.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";
 import { answerOf, rankImages } from "../resolve/resolve-image.ts";
 import {
@@ -224,7 +225,10 @@ function docker(
 
 const runtimes = {
   docker: (target) => docker("docker", target),
-  podman: (target) => docker("podman", target),
+  podman: (target) => {
+    const { registry } = parseImageReference(target.image);
+    return docker("podman", { ...target, options: [...podmanTls(registry), ...target.options] });
+  },
   // containerd with docker's words and logins. nerdctl finds no image by digest, and sets no label that pins an image.
   nerdctl: (target) => ({ ...docker("nerdctl", target, ["--namespace", target.namespace]), find: null }),
   containerd: ({ image, name, options, namespace }) => {

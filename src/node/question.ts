@@ -7,6 +7,7 @@ import { readLock } from "../lock/store/lock-file.ts";
 import type { FetchedFleet, SignedBy } from "../lock/store/index-trust.ts";
 import { unpushedEngines } from "../lock/adopted-lock.ts";
 import { leftOutLines, problemLines } from "../resolve/answer-lines.ts";
+import { needsOf, noteUnlisted } from "./unlisted.ts";
 import { noMatch } from "../resolve/nearest.ts";
 import { compilePins, parsePins } from "../resolve/pins.ts";
 import type { Ranking, ResolveImageOptions } from "../resolve/resolve-image.ts";
@@ -81,6 +82,7 @@ export async function readQuestion(
   const question = await readFleetQuestion(flags, world);
   const host = await readHost(flags, world);
   if (!flags.explain) note(world, problemLines(host));
+  await noteUnlisted(world, [host], needsOf(question.lock));
   return { ...question, host };
 }
 

@@ -2,11 +2,13 @@
 
 import { usageError } from "../errors.ts";
 import { otherHost } from "../host/probe.ts";
+import { isPodmanAlone } from "../oci/engine/engine-endpoint.ts";
 import { inWorld, note, type Watching, type World } from "../io/world.ts";
 import type { LocalEngine } from "../lock/lock.ts";
 import { unpushedEngines } from "../lock/adopted-lock.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";
-import { chooseLaunch } from "./launch/choose-launch.ts";
+import { chooseLaunch, hostReader, joinedLines } from "./launch/choose-launch.ts";
+import type { CommandLaunch } from "./launch/format-launch.ts";
 import { accessTo } from "./launch/gpu-needs.ts";
 import { refusedGpus } from "./launch/gpus-busy.ts";
 import { runImage, type StartEvent } from "./launch/run-image.ts";
@@ -25,7 +27,7 @@ export interface RunOptions
   extends Omit<QuestionOptions, "local" | "explain" | "gpus">,
     AgeChoice,
     Watching<StartEvent> {
-  /** Default: `docker`. */
+  /** Default: `docker`, and `podman` where it is the only one. */
   readonly engine?: LocalEngine;
   /** Further words for the engine's `run`: `["-v", "/data:/data"]`. */
   readonly option?: readonly string[];
@@ -43,6 +45,7 @@ export interface RunOptions
 
 export interface RunCommand {
   readonly schemaVersion: 1;
+  readonly joined?: CommandLaunch["joined"];
   readonly argv: LaunchCommand["argv"];
 }
 
@@ -68,17 +71,22 @@ export function runWith(ports: NodePorts): RunFunction {
 }
 
 async function runIn(options: RunOptions, world: NodeWorld): Promise<number | RunCommand> {
-  const { engine = "docker", dryRun = false, args = [], option = [], tty = false } = options;
+  const { dryRun = false, args = [], option = [], tty = false } = options;
   const { gpus, allowBusy, ...questionOptions } = options;
-  const { lock, host, options: wanted } = await readQuestion(questionOptions, world);
+  const readHost = hostReader(docker, gpus);
+  const { lock, host, options: wanted } = await readQuestion(questionOptions, world, readHost);
   const other = otherHost(options);
+  const isAlone = options.engine === undefined && other === null && (await isPodmanAlone(world.env));
+  if (isAlone) note(world, ["there is no Docker here: Podman runs it (--engine podman)"]);
+  const engine = options.engine ?? (isAlone ? "podman" : "docker");
   // The engine of this machine is no other machine's.
   const asksEngine = other === null && unpushedEngines(lock).has(engine);
   const local = asksEngine ? await heldBy([engine], world) : {};
   const target = targets[engine];
   const choice = chooseLaunch(target, lock, host, { ...wanted, ...local, gpus, allowBusy });
   if (!choice.ok) throw await refusedGpus(choice, other === null, world.env);
-  note(world, unaskedLines(choice.unasked));
+  const { joined } = choice;
+  note(world, [...unaskedLines(choice.unasked), ...joinedLines(choice)]);
   if (other !== null && !dryRun) {
     throw usageError(
       `run starts the image here, and ${other} names another machine`,
@@ -92,7 +100,10 @@ async function runIn(options: RunOptions, world: NodeWorld): Promise<number | Ru
     interactive: true,
     options: option,
   };
-  if (dryRun) return { schemaVersion: 1, argv: target.command(request).argv };
+  if (dryRun) {
+    const { argv } = target.command(request);
+    return { schemaVersion: 1, ...(joined !== undefined && { joined }), argv };
+  }
   options.onEvent?.({ type: "start" });
   return runImage(target, { ...request, tty }, world.signal);
 }

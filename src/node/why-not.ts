@@ -11,6 +11,7 @@ import {
   type NodeWorld,
 } from "./question.ts";
 import { readNamedHosts, refuseSingle } from "./many-hosts.ts";
+import { needsOf, noteUnlisted } from "./unlisted.ts";
 
 export interface WhyNotOptions extends Omit<QuestionOptions, "reference" | "explain">, Watching {
   /** Cell, tag or reference. */
@@ -64,6 +65,11 @@ async function whyNotIn(
   refuseSingle(options);
   const question = await readFleetQuestion(options, world);
   const hosts = await readNamedHosts(options, world);
+  await noteUnlisted(
+    world,
+    hosts.map(({ facts }) => facts),
+    needsOf(question.lock),
+  );
   return hosts.map(({ name, facts }) => ({
     host: name,
     ...whyNotImage(question.lock, image, facts, question.options),

@@ -83,33 +83,32 @@ describe("machine types as hosts", () => {
     expect((await one("g5g.xlarge")).cpu).toMatchObject({ vendor: "ARM", model: "Neoverse-N1" });
   });
 
-  it("say what no source tells, and prove nothing of it", async () => {
+  it("have what every CPU of the vendor has where nobody captured the CPU, and prove nothing else", async () => {
     const facts = await one("p6-b200.48xlarge");
-    expect(facts.cpu.level).toBe("x86-64");
-    expect(facts.cpu.unknown).toEqual(expect.arrayContaining(["avx2", "avx512f"]));
+    expect(facts.cpu.level).toBe("x86-64-v3");
+    expect(facts.cpu.unknown).toEqual(expect.arrayContaining(["avx512f", "avx512f"]));
     expect(facts.problems.map(({ code }) => code)).toEqual(["HOST_TYPE_INCOMPLETE"]);
-    const lock = lockOf({ v3: image() });
+    const of = (march: string) =>
+      image({ requires: { cpu: { march, features: findMarch(march)?.features ?? [] }, cuda: null } });
+    const lock = lockOf({ v3: of("x86-64-v3"), v4: of("x86-64-v4") });
     const { match, rejected } = resolveImage(lock, facts);
-    expect([match, rejected[0]?.code, rejected[0]?.message]).toEqual([
-      null,
+    expect([match?.cell, rejected[0]?.code, rejected[0]?.message]).toEqual([
+      "v3",
       "CPU_FEATURES_MISSING",
       expect.stringMatching(/cannot be proved: these facts do not tell/),
     ]);
-    const low = lockOf({
-      low: image({
-        requires: { cpu: { march: "x86-64", features: findMarch("x86-64")?.features ?? [] }, cuda: null },
-      }),
-    });
-    const [found] = coverReport({ from: "lock", lock: low }, [{ name: "p6", facts }], {
+    const [found] = coverReport({ from: "lock", lock }, [{ name: "p6", facts }], {
       cpuOnly: true,
     }).classes;
     // It runs; whether it is native nobody knows.
     expect([found?.match?.cell, found?.match?.native, found?.host.nativeUndecided]).toEqual([
-      "low",
+      "v3",
       null,
       true,
     ]);
-    expect(found?.host.cpuSources).toEqual(["no capture of Intel there"]);
+    expect(found?.host.cpuSources).toEqual([
+      "no capture of Intel there: x86-64-v3, as every CPU of Intel here",
+    ]);
   });
 
   it("with a B200 get no native code under a driver that does not drive it, and hear of the first that does", async () => {

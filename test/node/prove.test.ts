@@ -10,7 +10,7 @@ import { carriedModules } from "../../src/inspect/nvidia/loadable-modules.ts";
 import { agreement, judgeModule, loadedBy } from "../../src/node/judge-module.ts";
 import type { ProveAnswer } from "../../src/node/prove.ts";
 import { cudaTool, whyNoCuda } from "../inspect/support/cuda-tools.ts";
-import { makeContainer, makeEntry } from "../inspect/support/make-fatbin.ts";
+import { makeContainer, makeCubin, makeEntry } from "../inspect/support/make-fatbin.ts";
 import { bundledInParts } from "../support/bundle.ts";
 import { checkFit } from "../../src/resolve/check-fit.ts";
 import { gpuHost } from "../resolve/support/hosts.ts";
@@ -118,20 +118,6 @@ function succeeds(act: () => unknown): boolean {
   }
 }
 
-/** The header of machine code, as CUDA 12 and older write it: the toolkit stands in the version. */
-function cubin(arch: number, toolkit: number): Buffer {
-  const header = Buffer.alloc(64);
-  header.set([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0x33, 7]);
-  header.writeUInt16LE(2, 16);
-  header.writeUInt16LE(190, 18);
-  header.writeUInt32LE(toolkit, 20);
-  header.writeBigUInt64LE(64n, 40);
-  header.writeUInt32LE(arch, 48);
-  header.writeUInt16LE(64, 52);
-  header.writeUInt16LE(64, 58);
-  return header;
-}
-
 const hasKoffi = await import("koffi").then(
   () => true,
   () => false,
@@ -146,7 +132,7 @@ describe("imgmatch prove", needs(whyNot), () => {
   let program = "";
   const image = makeFolder({ "kernel.ptx": ".version 8.8\n.target sm_50\n.address_size 64\n" });
   const entries = [
-    makeEntry({ kind: 2, arch: 80, version: [1, 7], payload: cubin(80, 124) }),
+    makeEntry({ kind: 2, arch: 80, version: [1, 7], payload: makeCubin(80, 124) }),
     makeEntry({ kind: 2, arch: 100, version: [1, 8] }),
     makeEntry({ kind: 1, arch: 80, version: [8, 4], payload: Buffer.alloc(4096) }),
     makeEntry({ kind: 1, arch: 80, version: [8, 4] }),
@@ -171,7 +157,7 @@ describe("imgmatch prove", needs(whyNot), () => {
         `test/host/nvidia/support/${source}`,
       ]);
     writeFileSync(join(image, "app.fatbin"), makeContainer(entries));
-    writeFileSync(join(image, "app.cubin"), cubin(90, 124));
+    writeFileSync(join(image, "app.cubin"), makeCubin(90, 124));
     program = await bundledInParts(resolve("src/cli/bin.ts"), "prove-cli");
   }, 60_000);
 
@@ -223,6 +209,14 @@ describe("imgmatch prove", needs(whyNot), () => {
     expect(exit).toBe(0);
   });
 
+  it("does not take for an answer what the driver writes where the program answers", async () => {
+    const { err, exit } = await run([image], "answer");
+    expect(err).toContain(
+      "HOST_NVML_FAILED: the driver's libcuda writes something else where the process that asked it answers",
+    );
+    expect(exit).toBe(4);
+  });
+
   const command = () => [process.execPath, program, "prove", "--each-line", "3"] as const;
   const envOf = (how: string) => ({
     PATH: process.env.PATH,
@@ -235,7 +229,7 @@ describe("imgmatch prove", needs(whyNot), () => {
     { timeout: 60_000 },
     async (how) => {
       const world = { env: envOf(how), signal: undefined };
-      const modules = [cubin(90, 124), cubin(90, 124)];
+      const modules = [makeCubin(90, 124), makeCubin(90, 124)];
       const { nvidia, answers } = await askDriver(command(), modules, world, 5000);
       expect(nvidia).toMatchObject({ driver: "570.172.08" });
       expect(answers).toEqual([null]);
@@ -263,7 +257,7 @@ describe("imgmatch prove", needs(whyNot), () => {
       const answers = helper.stdio[3] as Readable;
       helper.stdin?.write("\n");
       await once(answers, "data");
-      helper.stdin?.end(`${cubin(90, 124).toString("base64")}\n`);
+      helper.stdin?.end(`${makeCubin(90, 124).toString("base64")}\n`);
       expect(await once(helper, "exit")).toEqual([null, "SIGKILL"]);
     });
 

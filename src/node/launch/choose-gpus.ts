@@ -15,10 +15,12 @@ import {
   type Ranking,
   type ResolveImageOptions,
 } from "../../resolve/resolve-image.ts";
+import { closestUnits } from "./gpu-pairs.ts";
 import {
   allUnits,
   type GpuUnit,
   type GpuUse,
+  isTaken,
   kindOf,
   namedUnits,
   narrowTo,
@@ -60,7 +62,7 @@ export type GpuChoice =
 
 export interface TakenUnit {
   readonly unit: GpuUnit;
-  readonly use: Exclude<GpuUse, "free">;
+  readonly use: Exclude<GpuUse, "free" | "idle">;
 }
 
 /** The needs of an image on the host that it fits. Of an image's alternatives the best that the host meets counts. */
@@ -74,9 +76,9 @@ function usedVendor(candidate: Candidate): GpuVendor | undefined {
 }
 
 /**
- * Picks idle GPUs, and the best image for the GPUs. Among images of one rank, equal GPUs come first, then newer GPUs, then lower numbers. It
- * never picks a GPU of unknown use for a count: the GPU may be busy. Throws `SELECTION_INVALID` for a name that no unit of the host has, and
- * as `rankImages` does.
+ * Picks GPUs that nobody uses, and the best image for the GPUs. Among images of one rank, the order is: equal GPUs, newer GPUs, linked GPUs,
+ * GPUs of one NUMA node, lower numbers. It never picks a GPU of unknown use for a count: the GPU may be busy. Throws
+ * `SELECTION_INVALID` for a name that no unit of the host has, and as `rankImages` does.
  *
  * @example
  * const choice = chooseGpus(lock, facts, { kind: "count", count: 2 });
@@ -90,7 +92,8 @@ export function chooseGpus(
 ): GpuChoice {
   const withUse = (unit: GpuUnit) => ({ unit, use: allowBusy ? ("free" as const) : useOf(unit) });
   const states = unitsOf(host).map(withUse);
-  const isTaken = (state: (typeof states)[number]): state is TakenUnit => state.use !== "free";
+  const taken = (all: readonly { readonly unit: GpuUnit; readonly use: GpuUse }[]) =>
+    all.flatMap(({ unit, use }): TakenUnit[] => (isTaken(use) ? [{ unit, use }] : []));
   const take = (picked: readonly GpuUnit[]): GpuChoice => {
     const narrowed = narrowTo(host, picked);
     return { ok: true, units: picked, host: narrowed, ranking: rankImages(lock, narrowed, options) };
@@ -106,17 +109,17 @@ export function chooseGpus(
       const vendor = winner === undefined ? undefined : usedVendor(winner);
       const wanted = wish.kind === "named" ? wished : wished.filter(({ unit }) => unit.vendor === vendor);
       // A user who names a GPU knows it: only proved use is a reason to refuse.
-      const busy = wanted.filter((state) => state.use === "busy").filter(isTaken);
+      const busy = taken(wanted).filter(({ use }) => use === "busy");
       if (busy.length === 0) return choice;
       const others = wanted.filter(({ use }) => use !== "busy").map(({ unit }) => unit);
       return { ok: false, wanted: wanted.length, free: others, taken: busy };
     }
     case "count": {
-      const free = states.filter(({ use }) => use === "free").map(({ unit }) => unit);
+      const free = states.filter(({ use }) => !isTaken(use)).map(({ unit }) => unit);
       // No image uses GPUs of two vendors.
       const enough = [...groupBy(free, ({ vendor }) => vendor)].filter(([, of]) => of.length >= wish.count);
       const [first] = enough;
-      if (first === undefined) return { ok: false, wanted: wish.count, free, taken: states.filter(isTaken) };
+      if (first === undefined) return { ok: false, wanted: wish.count, free, taken: taken(states) };
       const sets = enough.map(([vendor, of]) => ({ vendor, kinds: kindsOf(of) }));
       const best = bestSet(lock, host, sets, wish.count, options);
       return take(best ?? firstOf(kindsOf(first[1]), wish.count));
@@ -181,11 +184,16 @@ function compareOptions(a: Option, b: Option): number {
   );
 }
 
-/** One unit of each kind, then more of the first kinds up to the count, in the order of the host. */
+/** One unit of each kind, then more of the first kinds up to the count: of each kind those that belong together. In the order of the host. */
 function firstOf(kinds: Kinds, count: number): readonly GpuUnit[] {
-  const must = kinds.slice(0, count).flatMap((units) => units.slice(0, 1));
-  const more = kinds.flatMap((units) => units.slice(1)).slice(0, count - must.length);
-  return [...must, ...more].sort((a, b) => compareNames(a.name, b.name));
+  const must = kinds.slice(0, count);
+  let left = count - must.length;
+  const counts = must.map((units) => {
+    const more = Math.min(units.length - 1, left);
+    left -= more;
+    return 1 + more;
+  });
+  return [...closestUnits(must, counts)].sort((a, b) => compareNames(a.name, b.name));
 }
 
 function kindsOf(units: readonly GpuUnit[]): Kinds {
@@ -217,11 +225,17 @@ function compareNames(a: string, b: string): number {
   return first - other || second - last;
 }
 
+/** The number of `--gpus 2`; null for names, and for none. */
+export function gpuCount(text: string | undefined): number | null {
+  return text !== undefined && /^[1-9]\d{0,3}$/.test(text) ? Number(text) : null;
+}
+
 /** Reads `--gpus` as Docker does: `2` is a number, while `0,2`, `device=0` and uuids name GPUs. */
 export function gpuWish(host: HostFacts, text: string | undefined): GpuWish {
   if (text === undefined || text === "all") return { kind: "all" };
   if (text === "none") return { kind: "none" };
-  if (/^[1-9]\d{0,3}$/.test(text)) return { kind: "count", count: Number(text) };
+  const count = gpuCount(text);
+  if (count !== null) return { kind: "count", count };
   if (text === "0") {
     throw usageError("--gpus 0 may mean no GPU or the first one", "write --gpus none, or --gpus device=0");
   }

@@ -2,6 +2,7 @@
 
 import { needsGpus, type Requirement, vendorsOf } from "../../lock/requirement.ts";
 import type { HostFacts } from "../../facts/facts.ts";
+import { readHostOf, readPairsOf } from "../../host/probe.ts";
 import type { Lock } from "../../lock/lock.ts";
 import { noMatch } from "../../resolve/nearest.ts";
 import {
@@ -11,7 +12,15 @@ import {
 } from "../../resolve/resolve-image.ts";
 import { findUnasked, type Unasked } from "../../resolve/unasked.ts";
 import type { Resolution } from "../../resolve/verdict.ts";
-import { chooseGpus, gpuWish, metRequirement, scheduledGpus, type GpuChoice } from "./choose-gpus.ts";
+import { joinedBy, joinedLine, type Joined } from "./gpu-pairs.ts";
+import {
+  chooseGpus,
+  gpuCount,
+  gpuWish,
+  metRequirement,
+  scheduledGpus,
+  type GpuChoice,
+} from "./choose-gpus.ts";
 import { imageValue, questionKeys } from "./labels/image-labels.ts";
 import type { LaunchRequest, LaunchTarget } from "./target.ts";
 
@@ -29,6 +38,8 @@ export interface LaunchChoice {
   readonly cell: string;
   /** The part of the request that image and host decide. */
   readonly request: Pick<LaunchRequest, "reference" | "requires" | "host" | "units" | "node">;
+  /** How several GPUs that imgmatch picked by their number are joined; undefined for one, and for GPUs that were named. */
+  readonly joined: Joined | undefined;
   /** Choices that nobody asked for. */
   readonly unasked: Unasked;
   /** Problems of the image. */
@@ -63,6 +74,8 @@ export function chooseLaunch(
   const [vendor] = vendorsOf(requires);
   // A scheduler that is asked for a number may give any of a node's GPUs.
   const key = questionKeys(lock, { ...options, ...(gpus === "none" ? { gpus } : {}) }).image;
+  const units = choice.units.filter((unit) => unit.vendor === vendor);
+  const isPicked = target.gpus === "imgmatch" && gpuCount(gpus) !== null && units.length > 1;
   return {
     ok: true,
     cell: winner.cell,
@@ -70,12 +83,22 @@ export function chooseLaunch(
       reference: immutableReferenceOf(lock, image),
       requires,
       host: choice.host,
-      units: choice.units.filter((unit) => unit.vendor === vendor),
+      units,
       node: anywhere ? null : { key, value: imageValue(lock, winner.cell) },
     },
+    joined: isPicked ? joinedBy(units) : undefined,
     unasked: findUnasked(lock, { ...ranking, ranked }, options),
     problems: ranking.problems.filter(({ code }) => !code.startsWith("HOST_")),
   };
+}
+
+/** The reader of the host: who picks several of its GPUs asks how they are joined. */
+export function hostReader({ gpus: chooser }: Pick<LaunchTarget, "gpus">, gpus: string | undefined) {
+  return chooser === "imgmatch" && (gpuCount(gpus) ?? 0) > 1 ? readPairsOf : readHostOf;
+}
+
+export function joinedLines({ joined, request }: LaunchChoice): readonly string[] {
+  return joined === undefined ? [] : [joinedLine(request.units ?? [])];
 }
 
 /** The best image for these GPUs. For a user who asks for some, only an image with GPU code is an answer. */

@@ -2,6 +2,7 @@
 
 import type { Tags } from "yaml";
 import { hasPrintableLines } from "../../printable.ts";
+import type { Joined } from "./gpu-pairs.ts";
 import { shellCommand } from "./shell.ts";
 import type { Json, LaunchCommand, LaunchFormat, LaunchOutput, LaunchRequest } from "./target.ts";
 
@@ -13,6 +14,8 @@ export interface CommandLaunch extends LaunchCommand {
   readonly reference: LaunchRequest["reference"];
   /** The names of the container's GPUs. */
   readonly gpus: readonly string[];
+  /** How the GPUs are joined, where several were asked for by their number. */
+  readonly joined?: Joined;
 }
 
 /** Documents for the system's own tool. */
@@ -22,11 +25,22 @@ export interface DocumentLaunch {
 
 export function launchAnswer(
   output: LaunchOutput,
-  { reference, units = [] }: Pick<LaunchRequest, "reference" | "units">,
+  {
+    reference,
+    units = [],
+    joined,
+  }: Pick<LaunchRequest, "reference" | "units"> & { readonly joined?: Joined | undefined },
 ): LaunchAnswer {
   if (output.form === "documents") return { documents: output.documents };
   const { argv, env } = output.command;
-  return { schemaVersion: 1, reference, gpus: units.map(({ name }) => name), argv, env };
+  return {
+    schemaVersion: 1,
+    reference,
+    gpus: units.map(({ name }) => name),
+    ...(joined !== undefined && { joined }),
+    argv,
+    env,
+  };
 }
 
 /**

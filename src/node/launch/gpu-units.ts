@@ -188,18 +188,23 @@ export function kindOf(unit: GpuUnit): string {
   return JSON.stringify(traitsOf(unit).kind);
 }
 
-/** `unknown` may be busy. */
-export type GpuUse = "free" | "busy" | "unknown";
+/** `idle`: no process computes, and something holds memory, as a display does. `unknown` may be busy. */
+export type GpuUse = "free" | "idle" | "busy" | "unknown";
 
-/** More is use. Idle cards report 1 to 4 MiB (captured hosts, nvidia-smi 430 to 610); a CUDA context takes several tens. */
-const idleMemoryMiB = 16;
+/** More is use. Free cards report 1 to 4 MiB (captured hosts, nvidia-smi 430 to 610); a CUDA context takes several tens. */
+const freeMemoryMiB = 16;
 
 /** Counts processes, or where that is impossible (MIG, old nvidia-smi) memory. */
 export function useOf(unit: GpuUnit): GpuUse {
   const { processes, memoryMiB } = traitsOf(unit).use;
-  if (processes !== null) return processes === 0 ? "free" : "busy";
-  if (memoryMiB === null) return "unknown";
-  return memoryMiB <= idleMemoryMiB ? "free" : "busy";
+  const isHeld = memoryMiB !== null && memoryMiB > freeMemoryMiB;
+  if (processes === null) return memoryMiB === null ? "unknown" : isHeld ? "busy" : "free";
+  return processes > 0 ? "busy" : isHeld ? "idle" : "free";
+}
+
+/** `free` and `idle` GPUs are handed out. */
+export function isTaken(use: GpuUse): use is "busy" | "unknown" {
+  return use === "busy" || use === "unknown";
 }
 
 export type UseCounts = Readonly<Record<GpuUse, number>>;
@@ -208,13 +213,19 @@ export type UseCounts = Readonly<Record<GpuUse, number>>;
 export function countUse(hosts: readonly HostFacts[]): UseCounts | null {
   const uses = hosts.flatMap(unitsOf).map(useOf);
   const number = (use: GpuUse) => uses.filter((each) => each === use).length;
-  const counts = { free: number("free"), busy: number("busy"), unknown: number("unknown") };
-  return counts.free + counts.busy === 0 ? null : counts;
+  const counts = {
+    free: number("free"),
+    idle: number("idle"),
+    busy: number("busy"),
+    unknown: number("unknown"),
+  };
+  return counts.unknown === uses.length ? null : counts;
 }
 
-/** `GPUs: 12 free, 3 busy, 2 of unknown use`. */
-export function useWords({ free, busy, unknown }: UseCounts): string {
-  return `GPUs: ${free} free, ${busy} busy${unknown === 0 ? "" : `, ${unknown} of unknown use`}`;
+/** `GPUs: 12 free, 1 idle, 3 busy, 2 of unknown use`. */
+export function useWords({ free, idle, busy, unknown }: UseCounts): string {
+  const few = (count: number, what: string) => (count === 0 ? "" : `, ${count} ${what}`);
+  return `GPUs: ${free} free${few(idle, "idle")}, ${busy} busy${few(unknown, "of unknown use")}`;
 }
 
 /** `2 processes, 40000 MiB`. */

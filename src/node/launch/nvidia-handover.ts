@@ -1,6 +1,7 @@
 /** The way of NVIDIA's GPUs into a container. */
 
 import { ImgmatchError } from "../../errors.ts";
+import { specificationCure } from "../../facts/toolkit-cures.ts";
 import { type GpuUnit, traitsOf, unitId } from "./gpu-units.ts";
 import { type Handover, isBundled, type LaunchRequest, type LocalEngine } from "./target.ts";
 import { unsupported } from "./unsupported.ts";
@@ -10,22 +11,26 @@ export function handOverNvidia(
   request: LaunchRequest,
   units: readonly GpuUnit[],
 ): Handover {
-  const { nvidia } = request.host.runtime;
+  const { nvidia, toolkit } = request.host.runtime;
   // A bundled driver needs only the kernel's devices: the host's library, which a runtime mounts, would break it.
   if (isBundled(request)) return { via: "files", devices: deviceNodes(engine, units), groups: [] };
   if (engine === "podman" && (nvidia === "legacy" || nvidia === "none"))
-    throw withoutToolkit("podman gets GPUs through CDI, and this host has no CDI specification for them");
+    throw withoutSpecification(
+      "podman gets GPUs through CDI, and this host has no CDI specification for them",
+      nvidia === "none" ? null : toolkit,
+    );
   if (nvidia === "none")
-    throw withoutToolkit("the image takes the host's NVIDIA driver and Docker has no NVIDIA runtime here");
+    throw withoutSpecification(
+      "the image takes the host's NVIDIA driver and Docker has no NVIDIA runtime here",
+      null,
+    );
   if (engine !== "podman" && nvidia !== "cdi") return { via: "runtime", ids: units.map(unitId) };
   // The device names in the specification that nvidia-ctk writes.
   return { via: "cdi", devices: units.map(({ name }) => `nvidia.com/gpu=${name}`), groups: [] };
 }
 
-function withoutToolkit(message: string): ImgmatchError {
-  const fix =
-    "install the NVIDIA Container Toolkit and run: nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml";
-  return new ImgmatchError({ code: "LAUNCH_FAILED", message, fix });
+function withoutSpecification(message: string, toolkit: string | null | undefined): ImgmatchError {
+  return new ImgmatchError({ code: "LAUNCH_FAILED", message, fix: specificationCure(toolkit) });
 }
 
 /**

@@ -140,6 +140,8 @@ export interface LaunchTarget {
   readonly formats: readonly [LaunchFormat, ...LaunchFormat[]];
   /** The target's own settings, each with a line of help. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** A program of the image starts beside the entrypoint, or in its place, and never as the entrypoint's argument. */
+  readonly skipsEntrypoint?: true;
   /** The target can claim devices. */
   readonly claims?: true;
   /** Why the target publishes no ports. Absent if it does. */

@@ -38,7 +38,8 @@ export interface HostProberOptions {
 const mostStuck = 2;
 /** A slow host (GPUs without persistence mode) is probed at intervals, so that its facts are at hand. */
 const slowAgainMs = 15_000;
-const slowKeptMs = 45_000;
+/** For so long the last answer stands for one that comes late. */
+const keptMs = 45_000;
 
 export function createHostProber(options: HostProberOptions): HostProber {
   const { command, env, tell, waitMs = 1000, stuckMs = 20_000, start = startLineProgram } = options;
@@ -46,7 +47,7 @@ export function createHostProber(options: HostProberOptions): HostProber {
   const read = createReader();
   let child: LineProgram | null = null;
   let underWay: Promise<Probed> | null = null;
-  let slow: { readonly probed: Probed; readonly at: number } | null = null;
+  let last: { readonly probed: Probed; readonly at: number; readonly isSlow: boolean } | null = null;
   let again: NodeJS.Timeout | undefined;
   let isStopped = false;
 
@@ -77,7 +78,7 @@ export function createHostProber(options: HostProberOptions): HostProber {
     }
     const probed = read(line);
     const isSlow = performance.now() - started > waitMs;
-    slow = isSlow ? { probed, at: performance.now() } : null;
+    last = { probed, at: performance.now(), isSlow };
     clearTimeout(again);
     if (isSlow) again = setTimeout(() => void share(), slowAgainMs).unref();
     return probed;
@@ -92,9 +93,13 @@ export function createHostProber(options: HostProberOptions): HostProber {
 
   return {
     ask: async (patienceMs = waitMs) => {
-      if (slow !== null && performance.now() - slow.at < slowKeptMs) return slow.probed;
+      const kept = () => (last !== null && performance.now() - last.at < keptMs ? last : null);
+      const known = kept();
+      if (known?.isSlow) return known.probed;
       const probed = await within(patienceMs, share());
-      return probed === late ? unknown(`were not read within ${patienceMs} ms: a driver may hang`) : probed;
+      if (probed !== late) return probed;
+      // The processor may be busy for a second: the host was known shortly before.
+      return kept()?.probed ?? unknown(`were not read within ${patienceMs} ms: a driver may hang`);
     },
     stuck: () => stuck.size,
     stop: () => {

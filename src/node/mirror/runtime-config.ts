@@ -4,7 +4,7 @@ import { lstatSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type Problem, throwProblems } from "../../errors.ts";
 import { attempt } from "../../io/attempt.ts";
-import { isErrno, readBounded, unreadable } from "../../io/files.ts";
+import { isThere, readBounded } from "../../io/files.ts";
 import { inputLimits } from "../../io/limits.ts";
 import { writeFailed } from "../../io/system-error.ts";
 import { writeFileAtomic } from "../../io/write-file.ts";
@@ -166,16 +166,6 @@ export function removeConfig(folder: string, runtime: Runtime): readonly string[
     if (name !== null) attempt(() => rmdirSync(dirname(join(folder, path))), undefined);
   }
   return installed;
-}
-
-function isThere(path: string): boolean {
-  try {
-    lstatSync(path);
-    return true;
-  } catch (error) {
-    if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return false;
-    throw unreadable(path, error);
-  }
 }
 
 /** true also without a file. A link is never imgmatch's. */

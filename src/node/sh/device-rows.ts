@@ -11,10 +11,16 @@ import type { FleetNeeds } from "./image-rows.ts";
  * The device ids of NVIDIA. `86/2/geforce 22=0304 24=84`: compute capability, class and brand where the fleet needs them, then ids. `84-87`
  * stands for 84 to 87.
  */
-export async function pciRowsOf({ classes, brands }: FleetNeeds): Promise<readonly string[]> {
-  const { pciRows } = await import("../../hardware/gpu-pci-table.ts");
+export function pciRowsOf({ classes, brands }: FleetNeeds): Promise<readonly string[]> {
+  return remember(pciRows, `${classes} ${brands}`, () => rowsBy(classes, brands));
+}
+
+const pciRows = new Map<string, Promise<readonly string[]>>();
+
+async function rowsBy(classes: boolean, brands: boolean): Promise<readonly string[]> {
+  const { pciRows: allRows } = await import("../../hardware/gpu-pci-table.ts");
   const groups = new Map<string, Map<string, number[]>>();
-  for (const { id } of pciRows()) {
+  for (const { id } of allRows()) {
     const product = await findGpuByPci(id);
     if (product === null) continue;
     const key = [

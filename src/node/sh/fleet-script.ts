@@ -73,31 +73,48 @@ export async function fleetScript(lock: Lock, options: ScriptOptions): Promise<F
   // Pins that leave only unjudged images are a choice, like --cpu.
   const chosen = images.length > 0 && images.every(([, { requires }]) => sideOf(requires) === "unjudged");
   const wanted = chosen || wantsCpu({ pins });
-  const { unasked: _, ...checks } = stateChecks();
   const words = { version, title, lockdigest: lockDigest, seconds: String(smiSeconds) };
-  const values = { ...hostWords(), ...checks, ...words };
-  const { vendors, ...own } = fleet.needs;
-  const needs = {
-    ...own,
-    ...byVendor((vendor) => vendors.includes(vendor)),
-    ...architecturesOf(fleet),
-    cpuonly: cpuOnly,
-  };
-  const part = (name: string) => partsFor(programTexts[name] ?? "", needs, values);
-  const awk = Object.keys(programTexts).filter((name) => name.endsWith(".awk"));
-  const begin = `BEGIN { repository = "${lock.repository}"; steps = "${fleet.order}"; cpucode = ${codeNumber(orderSteps.code.key(null))}; pinned = ${Number(wanted)}; runtime = 4; branches = ",${branches()}," }`;
-  const program = shrinkAwk([begin, ...nameFunctions(fleet.needs), ...awk.sort().map(part)].join("\n"));
-  if (program.includes("'")) throw new InternalError("the program would end at its own quote");
+  const parts = { cpuonly: cpuOnly, script: true, guard: false };
+  const { awk, part } = programOf(fleet, lock.repository, { words, parts, pinned: wanted });
   const flags = [...(cpuOnly ? ["--cpu"] : []), ...(requireGpu ? ["--require-gpu"] : [])];
   // The tables are a here-document: an argument has at most 128 KiB, and a string of some awks less.
   const text = [
     `#!/bin/sh\n${heading(version, title, pins, flags)}`,
     compact(part("start.sh")),
-    `IMGMATCH_ROOT=$R IMGMATCH_FACTS=$f exec awk '\n${program}\n' <<'IMGMATCH_TABLES'`,
+    `IMGMATCH_ROOT=$R IMGMATCH_FACTS=$f exec awk '\n${awk}\n' <<'IMGMATCH_TABLES'`,
     ...(await rowsOf(fleet)),
     "IMGMATCH_TABLES\n",
   ].join("\n");
   return { text, lockDigest, images: images.length };
+}
+
+interface Purpose {
+  /** Values of the program's text besides those of the tables. */
+  readonly words: Readonly<Record<string, string>>;
+  /** Names of parts that it has or not. */
+  readonly parts: Readonly<Record<string, boolean>>;
+  readonly pinned: boolean;
+}
+
+/** The awk for some images, and the function that gives a file of `program/` as these images need it. */
+export function programOf(fleet: FleetRows, repository: string, { words, parts, pinned }: Purpose) {
+  const { unasked: _, ...checks } = stateChecks();
+  const { vendors, ...own } = fleet.needs;
+  const needs = {
+    ...own,
+    ...byVendor((vendor) => vendors.includes(vendor)),
+    ...architecturesOf(fleet),
+    ...parts,
+  };
+  const values = { ...hostWords(), ...checks, ...words };
+  const part = (name: string, more: Readonly<Record<string, string>> = {}) =>
+    partsFor(programTexts[name] ?? "", needs, { ...values, ...more });
+  const files = Object.keys(programTexts).filter((name) => name.endsWith(".awk"));
+  const begin = `BEGIN { repository = "${repository}"; steps = "${fleet.order}"; cpucode = ${codeNumber(orderSteps.code.key(null))}; pinned = ${Number(pinned)}; runtime = 4; branches = ",${branches()}," }`;
+  const named = files.sort().map((name) => part(name));
+  const awk = shrinkAwk([begin, ...nameFunctions(fleet.needs), ...named].join("\n"));
+  if (awk.includes("'")) throw new InternalError("the program would end at its own quote");
+  return { awk, part };
 }
 
 function heading(version: string, title: string, pins: Pins, flags: readonly string[]): string {
@@ -184,7 +201,8 @@ const deviceRows: Readonly<Record<GpuVendor, (needs: FleetNeeds) => Promise<read
   amd: async () => (await amdTargetRows()).map((row) => `T ${row}`),
 };
 
-async function rowsOf(fleet: FleetRows): Promise<readonly string[]> {
+/** The tables behind the program. */
+export async function rowsOf(fleet: FleetRows): Promise<readonly string[]> {
   const first = fleet.rows.filter((row) => row.startsWith("D ")).length;
   const more = new Map<string, number>();
   const presence = fleet.hasGpuImages

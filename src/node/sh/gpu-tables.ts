@@ -109,7 +109,10 @@ export function presenceGrids(): readonly { readonly computes: string; readonly 
 export function codeTable(requirement: CudaRequirement): string {
   const entries: string[] = [];
   let before = "-";
-  for (let number = 10; number < 1000; number++) {
+  // Above the newest architecture and the newest code the answer stays.
+  const majors = requirement.code.map((text) => parseCudaCode(text)?.compute.major ?? 0);
+  const newest = Math.max(...majors, ...gpuArchitectures.map(({ compute }) => compute.major));
+  for (let number = 10; number < 10 * (newest + 2); number++) {
     const entry = codeAt(requirement, number);
     if (entry !== before) entries.push(`${number}=${entry}`);
     before = entry;

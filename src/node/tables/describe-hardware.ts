@@ -24,6 +24,7 @@ import { type GpuTarget, parseGpuTarget, targetRunsOn } from "../../hardware/gpu
 import { machineTypes } from "../../hardware/machine-types.ts";
 import { type ReportTable, reportTable } from "./report-table.ts";
 import { hardwareSources } from "../../hardware/sources.ts";
+import { tablesDate } from "../../hardware/tables-date.ts";
 
 export const hardwareKinds = ["cuda", "rocm", "gpu", "cpu", "machine"] as const;
 
@@ -45,7 +46,7 @@ export async function describeHardware(kind?: HardwareKind, name?: string): Prom
   if (tables.length === 0) return null;
   const cited = new Set(tables.flatMap((table) => table.rows.flatMap((row) => row.source)));
   const sources = Object.fromEntries([...cited].sort().map((key) => [key, hardwareSources[key]]));
-  return { schemaVersion: 1, tables, sources };
+  return { schemaVersion: 1, date: tablesDate, tables, sources };
 }
 
 const describers = {
@@ -227,6 +228,8 @@ function hasWords(name: string, words: string): boolean {
 
 export interface HardwareReport {
   readonly schemaVersion: 1;
+  /** The day on which the tables were last held against their sources. */
+  readonly date: string;
   readonly tables: readonly ReportTable[];
   /** Only the sources that the rows cite, by key. */
   readonly sources: Readonly<Record<string, string>>;

@@ -13,6 +13,7 @@ import {
   type HardwareReport,
 } from "./describe-hardware.ts";
 import { gpuArchitectures } from "../../hardware/gpu-architectures.ts";
+import { tablesDate } from "../../hardware/tables-date.ts";
 import { machineTypes } from "../../hardware/machine-types.ts";
 
 export interface HardwareOptions {
@@ -48,7 +49,7 @@ async function unknownName(kind: HardwareKind, name: string): Promise<ImgmatchEr
   const near = kind === "cpu" ? suggestMarch(name) : suggest(name, await knownNames[kind]());
   return usageError(
     `nothing is known about ${kind} ${JSON.stringify(name)}`,
-    `${didYouMean(near)}imgmatch hardware ${kind} lists what is known`,
+    `${didYouMean(near)}imgmatch hardware ${kind} lists what is known on ${tablesDate}`,
   );
 }
 

@@ -3,7 +3,14 @@ import { describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../../src/errors.ts";
 import type { GpuFacts, HostFacts } from "../../../src/facts/facts.ts";
 import { chooseGpus } from "../../../src/node/launch/choose-gpus.ts";
-import { type GpuUnit, kindOf, narrowTo, unitsOf, useOf } from "../../../src/node/launch/gpu-units.ts";
+import {
+  type GpuUnit,
+  kindOf,
+  isTaken,
+  narrowTo,
+  unitsOf,
+  useOf,
+} from "../../../src/node/launch/gpu-units.ts";
 import { gpusBusy, parseComputeApps } from "../../../src/node/launch/gpus-busy.ts";
 import { orderSteps } from "../../../src/resolve/order-steps.ts";
 import { compareCandidates } from "../../../src/resolve/rank.ts";
@@ -15,7 +22,7 @@ import { cuda, gpuImage, image, lockOf } from "../../resolve/support/locks.ts";
 
 const use = fc.constantFrom<GpuFacts["use"]>(
   { processes: 0, memoryMiB: 1 },
-  { processes: 0, memoryMiB: 1 },
+  { processes: 0, memoryMiB: 34 },
   { processes: 2, memoryMiB: 40000 },
   { processes: null, memoryMiB: 4 },
   { processes: null, memoryMiB: 900 },
@@ -73,7 +80,7 @@ describe("GPUs for a container", () => {
         fc.boolean(),
         (facts, lock, count, allowBusy) => {
           const choice = chooseGpus(lock, facts, { kind: "count", count }, { allowBusy });
-          const free = unitsOf(facts).filter((unit) => allowBusy || useOf(unit) === "free");
+          const free = unitsOf(facts).filter((unit) => allowBusy || !isTaken(useOf(unit)));
           if (free.length < count) {
             expect(choice).toMatchObject({ ok: false, wanted: count });
             return;

@@ -172,6 +172,26 @@ describe("a claim", () => {
     expect(resourceClaims).toEqual([{ name: "gpu", resourceClaimTemplateName: template?.metadata.name }]);
     expect(containers[0].resources).toEqual({ claims: [{ name: "gpu" }] });
   });
+
+  it("is shared by the containers of a pod", async () => {
+    const sidecar = "registry.example.com/tools/exporter:1.0";
+    const { objects } = await fleetOf(small, "--dra", "--set", `sidecar=${sidecar}`);
+    const [, claiming, without] = objects.map(({ spec }) => spec.template?.spec);
+    expect(claiming.resourceClaims).toHaveLength(1);
+    expect(claiming.containers[0].resources).toEqual({ claims: [{ name: "gpu" }] });
+    expect(claiming.initContainers).toEqual([
+      {
+        ...{ name: "sidecar", image: sidecar },
+        ...{ restartPolicy: "Always", resources: { claims: [{ name: "gpu" }] } },
+      },
+    ]);
+    // An image without GPU code has no devices to share.
+    expect(without).not.toHaveProperty("initContainers");
+    await expect(fleetOf(small, "--set", `sidecar=${sidecar}`)).rejects.toThrow(
+      /without a claim[\s\S]*--dra/,
+    );
+    await expect(fleetOf(small, "--dra", "--set", "sidecar=http://x")).rejects.toThrow(/REFERENCE_INVALID/);
+  });
 });
 
 describe("--set image=plain", () => {

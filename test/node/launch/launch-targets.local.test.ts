@@ -19,6 +19,8 @@ import {
   refusal,
   type Shape,
 } from "./support/documented.ts";
+import { immutableReference } from "../../../src/oci/immutable-reference.ts";
+import { requirement } from "../../resolve/support/locks.ts";
 import { gpuModes } from "./support/requests.ts";
 import { needs } from "../../support/needs.ts";
 import { whyNot } from "../../support/programs.ts";
@@ -102,6 +104,17 @@ describe.each([
     for (const { title, command } of launches)
       expect(readOptions(command?.argv.slice(start) ?? [], options).rest[0], title).toMatch(image);
   });
+});
+
+it("podman run asks a registry on loopback by plain http, as docker does", () => {
+  const flagsFor = (repository: string) => {
+    const reference = immutableReference(repository, "1.0", `sha256:${"a".repeat(64)}`);
+    return podman
+      .command({ ...gpuModes["no runtime"], requires: requirement(null), reference, args: [] })
+      .argv.filter((word) => /tls/.test(word));
+  };
+  expect(flagsFor("127.0.0.1:5000/app")).toEqual(["--tls-verify=false"]);
+  expect(flagsFor("localhost.example.com/app")).toEqual([]);
 });
 
 describe("nvidia-docker", () => {

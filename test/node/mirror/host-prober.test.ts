@@ -90,6 +90,14 @@ describe("The process that asks a host", () => {
     expect(processes()).toHaveLength(1);
   });
 
+  it("of a host that is slow for once is answered for by what it said shortly before", async () => {
+    const { ask, processes } = prober("setTimeout(say, globalThis.asked ? 1000 : 0, facts); asked = true;");
+    const known = await ask();
+    expect(known).toMatchObject({ ok: true });
+    expect(await ask(200)).toBe(known);
+    expect(processes()).toHaveLength(1);
+  });
+
   it.each<[string, string, RegExp]>([
     ["ends", "process.exit(1)", /the process that asked for them ended/],
     ["says something else", 'say("hello\\n")', /^FACTS_SYNTAX: /],

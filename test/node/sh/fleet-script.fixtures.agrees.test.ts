@@ -15,7 +15,7 @@ import { findDialects, missingForDialects, whyNoDialect } from "./support/dialec
 import { wholeFleet } from "./support/fleet.ts";
 import { fakeSmi, fixtureMachine, writeMachine } from "./support/machine.ts";
 import { runScripts } from "./support/run-scripts.ts";
-import { image } from "../../resolve/support/locks.ts";
+import { cuda, gpuImage, image, lockOf } from "../../resolve/support/locks.ts";
 import { captured, devices } from "../../host/amd/support/amd-host.ts";
 import { machineIo } from "./support/machine-io.ts";
 
@@ -49,6 +49,7 @@ const fleets: Readonly<Record<string, { lock: Lock; cpuOnly?: boolean }>> = {
       prefer: ["cuda=none", "toolkit"],
     },
   },
+  "for JetPack 6": { lock: wholeFleet((cell) => cell.startsWith("12.6l_")) },
   "CPU only": { lock: wholeFleet((cell) => cell.startsWith("none_")) },
   "--cpu": { lock: wholeFleet(), cpuOnly: true },
   "with images for AMD": { lock: withAmd(wholeFleet()) },
@@ -128,6 +129,46 @@ describe.each(dialects.map((dialect, at) => ({ ...dialect, dialect, at })))("$na
     },
     120_000,
   );
+});
+
+describe("an Orin and code for sm_80", needs(whyNoDialect(dialects)), () => {
+  const orin = fixtureMachine(join(hosts, "jetson-a78ae-orin"));
+  const under = (driver: string) => {
+    const put = (text: string) => text.replaceAll("540.4.0", driver);
+    const files = new Map([...orin.files].map(([path, text]) => [path, put(text)]));
+    const links = Object.fromEntries(Object.entries(orin.links).map(([path, to]) => [path, put(to)]));
+    return { ...orin, files, links, smi: null };
+  };
+  const forArm = (code: readonly string[]) =>
+    lockOf({ only: gpuImage(cuda("12.6.3", code), { platform: "linux/arm64", requires: needsOf(code) }) });
+  const needsOf = (code: readonly string[]) => ({
+    cpu: { march: "armv8-a", features: [] },
+    cuda: cuda("12.6.3", code),
+  });
+
+  test.each([
+    ["580.00", ["sm_80"], 4, "FACT_UNKNOWN"],
+    ["580.00", ["sm_86"], 3, "NO_GPU_CODE"],
+    ["580.00", ["sm_80", "sm_87"], 0, ""],
+  ])("driver %s, %j: exit code %i %s, in script and resolve", async (driver, code, exit, reason) => {
+    const lock = forArm(code);
+    const machine = under(driver);
+    const { match, rejected } = resolveImage(lock, await probeHost(machineIo(machine, null)));
+    expect([match === null, rejected.map((each) => each.code)]).toEqual([
+      exit !== 0,
+      exit === 0 ? [] : [reason],
+    ]);
+    const root = mkdtempSync(join(folder, "orin-"));
+    writeMachine(root, machine);
+    const script = join(root, "fleet.sh");
+    writeFileSync(script, (await fleetScript(lock, { version: "1.0.0" })).text);
+    for (const dialect of dialects.slice(0, 2)) {
+      const [got] = runScripts(mkdtempSync(join(folder, "out-")), dialect, [
+        { script, root, env: machine.env, smi: null },
+      ]);
+      expect([got?.status, got?.stderr.includes(reason)], got?.stderr).toEqual([exit, true]);
+    }
+  });
 });
 
 const samples = fileURLToPath(new URL("../../../../shared/samples/amd/kfd", import.meta.url));

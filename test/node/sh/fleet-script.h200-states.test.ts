@@ -121,6 +121,14 @@ const states: readonly (readonly [name: string, state: H200State, expected: Expe
     { ...gpu, script: null },
   ],
   ["13: /sys/bus/pci is empty", { files: noBus, nvml: withoutPci, smi: smiWithoutPci }, gpu],
+  ...["-1", "", "NoDevFiles"].map(
+    (value) =>
+      [
+        `15: CUDA_VISIBLE_DEVICES=${value}`,
+        { env: { CUDA_VISIBLE_DEVICES: value } },
+        { cell: "cpu", said: "HOST_GPUS_HIDDEN", mute: null },
+      ] as const,
+  ),
   ["libcuda is in a folder that nobody knows", { files: { [libcuda]: null } }, gpu],
 ];
 
@@ -153,6 +161,19 @@ describe("a real H200 (../shared/samples/hosts/h200-vm)", needs(whyNoSamples), (
     const found = diagnose(facts, { answer: engine, configured: false, command: null }, logins);
     const codes = found.filter(({ state: each }) => each === "problem").map(({ code }) => code);
     expect(codes.includes(said)).toBe(said !== null);
+  });
+
+  it("names the variable that hides the GPU, where only an image with GPU code is there", async () => {
+    const host = await probeHost(fixtureHostIo(made({ env: { CUDA_VISIBLE_DEVICES: "-1" } })));
+    const { cpu, ...gpus } = lock.images;
+    const { rejected } = resolveImage({ ...lock, images: gpus }, host);
+    expect(rejected).toMatchObject([
+      {
+        code: "NO_GPU",
+        message: expect.stringMatching(/no visible GPU: CUDA_VISIBLE_DEVICES=-1 hides the GPU of this host$/),
+        fix: "unset the variable, name GPUs in it, or give --gpus all",
+      },
+    ]);
   });
 
   it("names the nodes, and counts the cards of the machine", async () => {

@@ -100,8 +100,8 @@ describe("on machines that an image fits", { ...needs(whyNoDialect(dialects)), t
     const facts = {
       ...{ index: 0, uuid: 0, name: 0, compute: 0, pci: 0, bus: 0, memoryMiB: 0, class: 0 },
       ...{ mig: 0, fabric: 0, computeMode: 0, remapFailed: 0, use: 0 },
-      // A value other than this one is a broken state, or a Jetson's; a script does not ask for a licence.
-      ...{ recovery: "none", integrated: false, licensed: undefined },
+      // A value other than this one is a broken state, or a Jetson's; a script asks for no licence and for no pairs.
+      ...{ recovery: "none", integrated: false, licensed: undefined, numa: undefined, links: undefined },
     } satisfies Record<keyof GpuFacts, unknown>;
     const cards = asked
       .filter((each) => compare(withStates(each, seenStates)).answer === "nvidia")

@@ -35,7 +35,7 @@ describe("hardware tables for people", () => {
     ["machine", "p5.", ["machines"], 2],
     ["machine", "nvidia", ["machines"], 11],
     ["machine", "L40S", ["machines"], 8],
-    ["machine", "l4", ["machines"], 18],
+    ["machine", "l4", ["machines"], 23],
   ] as const)("%s %s: %j", async (kind, name, ids, rows) => {
     const report = await describeHardware(kind, name);
     expect(report?.tables.map((table) => table.id)).toEqual(ids);

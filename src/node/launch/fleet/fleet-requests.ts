@@ -21,6 +21,7 @@ import { imageValue, questionKeys } from "../labels/image-labels.ts";
 import { shortHash } from "../labels/vocabulary.ts";
 import type { DeviceClaim, FleetTarget, LaunchRequest } from "../target.ts";
 import { unsupported } from "../unsupported.ts";
+import { throughGuard } from "../through-guard.ts";
 import { dnsName, lastPart } from "../workload-name.ts";
 import { servedDevices } from "./served-devices.ts";
 
@@ -74,7 +75,7 @@ export function fleetRequests(target: FleetTarget, lock: Lock, options: FleetLau
   const made = members.map(({ cell, image, claim }, index) => {
     const value = imageValue(lock, cell);
     const request: LaunchRequest = {
-      ...workload,
+      ...throughGuard(target, image, workload),
       task: workload.task ?? "service",
       name: names[index] ?? fleetName,
       reference: immutableReferenceOf(lock, image),

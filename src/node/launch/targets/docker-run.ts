@@ -3,7 +3,10 @@
  * Device Interface"; ROCm/container-toolkit, commit 192fe8e: docs/container-runtime/cdi-guide.rst.
  */
 
+import { isDigest } from "../../../oci/digest.ts";
 import { byDigest } from "../../../oci/immutable-reference.ts";
+import { parseImageReference } from "../../../oci/reference.ts";
+import { podmanTls } from "../../../oci/registry/registry-endpoint.ts";
 import { assignments, flag, flags } from "../fields.ts";
 import { handoverOf } from "../gpu-needs.ts";
 import {
@@ -31,7 +34,11 @@ export const podman: LocalTarget = localTarget({
   name: "podman",
   description: "podman run on this machine",
   engine: "podman",
-  command: (request) => engineRun("podman", request, "always", byDigest(request.reference)),
+  command: ({ options = [], ...request }) => {
+    const image = byDigest(request.reference);
+    const tls = isDigest(image) ? [] : podmanTls(parseImageReference(image).registry);
+    return engineRun("podman", { ...request, options: [...tls, ...options] }, "always", image);
+  },
 });
 
 function engineRun(

@@ -1,9 +1,12 @@
 /**
- * ResourceClaimTemplate: the devices that the scheduler finds for a pod and their driver hands over. Fields: Kubernetes API reference v1.36,
- * resource.k8s.io/v1, which the package of types does not have yet.
+ * Claims of pods, and the containers that share one. ResourceClaimTemplate: the devices that the scheduler finds for a pod and their driver hands
+ * over. Fields: Kubernetes API reference v1.36, resource.k8s.io/v1, which the package of types does not have yet.
  */
 
-import type { DeviceAlternative, DeviceClaim } from "../target.ts";
+import type { Container } from "kubernetes-types/core/v1.js";
+import { formatImageReference, parseImageReference } from "../../../oci/reference.ts";
+import type { DeviceAlternative, DeviceClaim, LaunchRequest } from "../target.ts";
+import { unsupportedBy } from "../unsupported.ts";
 import { filled, type JsonObject } from "../fields.ts";
 
 /** The name of the claim in a pod, and of its only request. */
@@ -35,5 +38,33 @@ export function claimTemplate(
     kind: "ResourceClaimTemplate",
     metadata: filled(identity),
     spec: { spec: { devices } },
+  };
+}
+
+/**
+ * A container that starts before the image's own and ends with it (Kubernetes, "Sidecar Containers"). Containers that name one claim share its
+ * devices ("Dynamic Resource Allocation"); extended resources are each container's own.
+ */
+export function sidecarsOf({ claim, settings }: LaunchRequest): Container[] {
+  const image = settings?.sidecar;
+  if (image === undefined) return [];
+  if (claim === undefined)
+    throw unsupportedBy("kubernetes")(
+      "share GPUs among the containers of a pod without a claim",
+      "claim the GPUs with --dra, or leave --set sidecar out",
+    );
+  return [
+    {
+      ...{ name: "sidecar", image: formatImageReference(parseImageReference(image)) },
+      ...{ restartPolicy: "Always", resources: { claims: [{ name: claimName }] } },
+    },
+  ];
+}
+
+/** Of a fleet that claims devices, an image without GPU code has none to share. */
+export function withoutSidecar(claiming: boolean) {
+  return (request: LaunchRequest): LaunchRequest => {
+    const { sidecar: _, ...settings } = request.settings ?? {};
+    return claiming && request.claim === undefined ? { ...request, settings } : request;
   };
 }

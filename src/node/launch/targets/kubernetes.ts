@@ -22,7 +22,7 @@ import type { FleetTarget, Json, LaunchRequest, Mount } from "../target.ts";
 import { unsupportedBy } from "../unsupported.ts";
 import { dnsBaseName, dnsName } from "../workload-name.ts";
 import { doubleDollar } from "./compose.ts";
-import { claimName, claimTemplate } from "./kubernetes-claim.ts";
+import { claimName, claimTemplate, sidecarsOf, withoutSidecar } from "./kubernetes-claim.ts";
 import { resourceLimits, tolerationsOf, whyHostsDriver } from "./kubernetes-resources.ts";
 
 const kubernetesKinds = ["pod", "job", "deployment", "daemonset"] as const;
@@ -42,6 +42,7 @@ export const kubernetes: FleetTarget = {
     image: "plain: with --fleet, one workload of the fleet's plain tag, on nodes for which it has an image",
     kind: `one of ${kubernetesKinds.join(", ")}`,
     namespace: "metadata.namespace",
+    sidecar: "with --dra or --devices: the image of a further container of the pod, which shares the claim",
     resource:
       "how the device plugin calls a GPU, where not nvidia.com/gpu or amd.com/gpu: amd.com/cpx_nps4, org.qnib/gpu",
   },
@@ -57,10 +58,12 @@ export const kubernetes: FleetTarget = {
   fleet: (launches, name) => {
     const claiming = launches.some(({ claim }) => claim !== undefined);
     const partOf = { [partOfLabel]: name };
-    const workloads = launches.flatMap((request) => [
-      ...claimsOf(request),
-      fleetObject(request, claiming, hasPorts(request) ? partOf : {}),
-    ]);
+    const workloads = launches
+      .map(withoutSidecar(claiming))
+      .flatMap((request) => [
+        ...claimsOf(request),
+        fleetObject(request, claiming, hasPorts(request) ? partOf : {}),
+      ]);
     const [first] = launches.filter(hasPorts);
     return asJson(first === undefined ? workloads : [...workloads, service({ ...first, name }, partOf)]);
   },
@@ -206,6 +209,7 @@ function podSpec(request: LaunchRequest, restartPolicy: "Never" | "Always"): Pod
     resourceClaims: given(request.claim, () => [
       { name: claimName, resourceClaimTemplateName: objectName(request) },
     ]),
+    initContainers: sidecarsOf(request),
     containers: [container(request)],
     volumes: mounts.map(({ source }, index) => ({ name: `mount-${index}`, hostPath: { path: source } })),
   });

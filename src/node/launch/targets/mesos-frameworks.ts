@@ -39,6 +39,7 @@ export const mesos: LaunchTarget = {
   name: "mesos",
   description: "mesos-execute, one task on a Mesos cluster",
   gpus: "scheduler",
+  skipsEntrypoint: true,
   formats: ["shell", "json"],
   noPorts: "mesos-execute has no option for ports",
   settings: { master: "host:port of the master (default: leader.mesos:5050, its name in Mesos-DNS)" },

@@ -23,6 +23,7 @@ export const slurm: LaunchTarget = {
   name: "slurm",
   description: "sbatch with srun and the pyxis plugin, or srun alone with --set submit=srun",
   gpus: "scheduler",
+  skipsEntrypoint: true,
   formats: ["shell", "json"],
   noPorts: "the container uses the node's network, and its ports are open there",
   settings: {

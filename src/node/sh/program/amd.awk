@@ -96,7 +96,7 @@ function keep(s, hip,  a, e, k, i, j, n, hits, on, list) {
   amine = on[0] + 0
   for (i = 1; i <= amine; i++) mine[i] = list[i]
 }
-function amdgpus(  i, g, k, s, held, inner, skipped, undriven) {
+function amdgpus(  i, g, k, s, held, had, inner, skipped, undriven) {
   readkfd()
   for (i = 1; i <= cards; i++) if (cheld[i] == "amdgpu") held = 1
   if (!held && !("/sys/module/amdgpu" in has) && !kfds && !masked) {
@@ -117,10 +117,12 @@ function amdgpus(  i, g, k, s, held, inner, skipped, undriven) {
     else if (!inside) skipped = cbus[i]
   }
   if (skipped != "") amdstate = "HOST_BROKEN: HOST_AMD_GPU_SKIPPED: amdgpu drives the AMD GPU " skipped ", and its compute driver does not list it; see dmesg for lines of kfd, or take a CPU image (--cpu)"
+  had = amine
   if ("ROCR_VISIBLE_DEVICES" in ENVIRON) keep(ENVIRON["ROCR_VISIBLE_DEVICES"], 0)
   k = "HIP_VISIBLE_DEVICES" in ENVIRON ? ENVIRON["HIP_VISIBLE_DEVICES"] : ""
   if (k == "" && "CUDA_VISIBLE_DEVICES" in ENVIRON) k = ENVIRON["CUDA_VISIBLE_DEVICES"]
   if (k != "") keep(k, 1)
+  if (had && !amine) tell("AMD_GPUS_HIDDEN", "a variable hides all GPUs")
   for (i = 1; i <= amine; i++) {
     if (arender[mine[i]] != "") undriven = 0
     if (aproc[mine[i]] != "1") s = 1

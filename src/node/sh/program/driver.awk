@@ -93,9 +93,18 @@ function procgpus(  i, j, t, m, w, s, k, refused) {
     src[w] = t
     m = m ~ /^[0-9]+$/ && length(m) < 5 ? "/dev/nvidia" (m + 0) : ""
     if (m != "") cardnode[++cardnodes] = m
+    #if guard
+    # Outside of a runtime that is known, a card without a device node may be another container's.
+    if (m == "") unclear = 1
+    absent[w] = m != "" && !(m in has)
+    #else
     absent[w] = inside && m != "" && !(m in has)
+    #end
   }
   if (refused) forbidden(s)
+  #if guard
+  if (refused) unclear = 1
+  #end
   if (dn && !refused) {
     listed = 1
     sort(buses, k)
@@ -107,8 +116,11 @@ function procgpus(  i, j, t, m, w, s, k, refused) {
     }
     return
   }
+  #if script
   for (i = 1; i <= pn; i++) if (pv[i] == "nvidia") { listed = 1; gpu(N, "", "", "", pd[i], pb[i]) }
+  #end
 }
+#if script
 # Why nvidia-smi lists no card, as host/nvidia/device-nodes.ts finds it. The cards that this user may not open are there for a container.
 function nocards(kept,  i, k, s, given) {
   # Where no list of cards can be read.
@@ -120,9 +132,11 @@ function nocards(kept,  i, k, s, given) {
   if (k) { N = kept; forbidden(s) }
   else if (inside) tell("CONTAINER_WITHOUT_DEVICES", (given ? given " GPU" (given > 1 ? "s" : "") " in the machine, none" : "no GPU") " given to this container")
 }
+#end
 function sort(a, k,  i, j, t) {
   for (i = 2; i <= k; i++) { t = a[i]; for (j = i - 1; j > 0 && a[j] > t; j--) a[j + 1] = a[j]; a[j + 1] = t }
 }
+#if script
 # A driver library on disk of another version than the loaded module.
 function mismatch(  c, l, i, k, s, first) {
   if (module == "") return
@@ -230,6 +244,29 @@ function nvidia(  i, p, s, free, lost, kept) {
   if (!N) { if (!free || lost != "") broken("NO_DEVICES", s) }
   else if (lost != "" && !at_("")) broken("NO_DEVICES", "the driver does not list " lost)
 }
+#else
+# From inside a container: a source that is silent, or that another container's card may stand in, leaves the answer open.
+function nvidia(  p, s, i) {
+  p = "/proc/driver/nvidia/version"
+  if (slurp(p)) known = kernelmodule(text)
+  if (!known && slurp("/sys/module/nvidia/version") && number(s = trim(text))) { module = s; known = 1 }
+  control = "/dev/nvidiactl" in has
+  scale = "linux"
+  inside = container()
+  for (s in has) if (s ~ /^.dev.nvidia[0-9]/) given = 1
+  for (i = 1; i <= pn; i++) if (pv[i] == "nvidia") bound = 1
+  unclear = "/dev/dxg" in has || "/proc/device-tree" in has || !known && (p in has || "/sys/module/nvidia/version" in has || control || given || bound)
+  device = known || pn
+  if (!known) return
+  drv = module
+  cuda = branchcuda(drv)
+  if (cuda == "") unclear = 1
+  if (inside && !control && !given) return
+  procgpus()
+  if (!dn || N == 0 && (given || !inside) || !inside && tolower(ENVIRON["NVIDIA_VISIBLE_DEVICES"]) !~ /^(all|void)?$/) unclear = 1
+  for (i = 0; i < N; i++) { complete(i); seenby[V++] = i; if (cc[i] == "") unclear = 1 }
+}
+#end
 function at_(where,  i) { for (i = 0; i < N; i++) if (at[i] == where) return 1 }
 function branchcuda(t) {
   sub(/\..*/, "", t)
@@ -244,12 +281,14 @@ function cudaversion(  b) {
   cuda = smicuda == "" ? b : smicuda
   if (b != "" && smicuda != "" && v(smicuda) > v(b) && !wsl && !tegra) cuda = b
 }
+#if script
 # 1 if /proc and /sys alone suffice for an answer.
 function enough(  i) {
   if (wsl || module == "" || !N || branchcuda(module) == "" || wantsmig) return 0
   for (i = 0; i < N; i++) if (id_[i] == "" || !product(id_[i])) return 0
   return 1
 }
+#end
 function product(id,  i, j, k, m, a, s, t) {
   for (i = 1; i <= rows["V"]; i++) {
     k = split(row["V", i], a)

@@ -93,7 +93,13 @@ END {
   if (feature && !lists) tell("UNREADABLE", "/proc/cpuinfo lists no CPU features of " host)
   fitsets()
   if (cpuonly) for (i = 1; i <= n; i++) if (req[i] != "-") plat[i] = "--cpu"
+  #if guard
+  #if nvidia
+  nvidia()
+  #end
+  #else
   if (!cpuonly) { nvidia(); visible(); states() }
+  #end
   #if amd
   if (!cpuonly) amdgpus()
   #end
@@ -106,6 +112,13 @@ END {
   for (j = V - 1; drv != "" && j >= 0; j--) if (cc[seenby[j]] == "") unknown = seenby[j]
   for (i = 1; i <= n; i++) if (req[i] ~ /^[0-9]/) gpuimages = 1
   for (i = 1; i <= n; i++) if (fits(i)) { k_ = key(i); if (doubtful) { if (doubt == "" || k_ < doubt) { doubt = k_; doubted = tag[i] } } else if (winner == 0 || k_ < least) { winner = i; least = k_ } }
+  #if guard
+  #if amd
+  if (stopped != "" || masked || amdstate != "" || "/dev/kfd" in has && !kfds) unsure = 1
+  #end
+  if (!winner && !unsure && !doubtful && doubt == "" && reached) refuse()
+  exit
+  #else
   if (refusal != "") { say(refusal); exit 4 }
   if (unsure) { say("FACT_UNKNOWN: the compute capability of GPU " idx[unknown] (nm[unknown] == "" ? "" : " (" nm[unknown] ")") " is unknown, and an image with GPU code may be the better one; update the NVIDIA driver, export the script with a newer imgmatch, ask imgmatch resolve, or take a CPU image (--cpu)"); exit 4 }
   #if classes
@@ -114,6 +127,9 @@ END {
   if (winner == 0) {
     if (hurt) { say("HOST_BROKEN: " fault); exit 4 }
     #if amd
+    if (stopped != "") { say(stopped); exit 4 }
+    #end
+    #if arm
     if (stopped != "") { say(stopped); exit 4 }
     #end
     say("NO_MATCH: no image fits this host" (reason == "" ? "" : "; the closest: " reason))
@@ -125,4 +141,5 @@ END {
   #end
   else if (note != "") say(note)
   print (index(tag[winner], ":") ? "" : repository ":") tag[winner] "@sha256:" dig[winner]
+  #end
 }

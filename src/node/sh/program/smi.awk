@@ -1,3 +1,4 @@
+#if script
 # Asks nvidia-smi under a time limit and reads its answers, as host/nvidia/run-nvidia-smi.ts does.
 
 # The reader stops at "end" and waits for no child: a program that hangs inside the kernel survives SIGKILL. A shell reads the pipe: mawk
@@ -159,3 +160,4 @@ function readmig(  n, l, i, j) {
     else if (j >= 0 && j < N && match(l[i], /\(UUID: MIG-[A-Za-z0-9_\/-]+\)/)) { migs[++mn] = substr(l[i], RSTART + 7, RLENGTH - 8); migof[mn] = j; instances[j]++ }
   }
 }
+#end

@@ -2,7 +2,9 @@
 set +efu
 unset IFS
 export LC_ALL=C
+#if script
 lock=@lockdigest@
+#end
 f=
 fact() {
   f="$f
@@ -15,6 +17,7 @@ exists() {
 opens() {
   [ -e "$R$1" ] && { true <>"$R$1"; } 2>/dev/null && fact "e w$1"
 }
+#if script
 for a do
   case $a in
     --cpu|--unchecked) fact "${a#--}" ;;
@@ -25,6 +28,7 @@ for a do
   esac
 done
 command -v awk >/dev/null || { echo "imgmatch: HOST_UNREADABLE: there is no awk on this host" >&2; exit 4; }
+#end
 R=${IMGMATCH_ROOT-}
 m=
 [ -n "$R" ] && [ -r "$R/proc/sys/kernel/arch" ] && read -r m <"$R/proc/sys/kernel/arch"
@@ -45,6 +49,13 @@ fact cpu
 #end
 # Facts: the lists and links that awk cannot read.
 fact "h linux/$m"
+#if guard
+for p in /dev/nvidiactl /dev/dxg /proc/device-tree /.dockerenv /run/.containerenv /proc/1/environ \
+  /proc/driver/nvidia/version /sys/module/nvidia/version; do
+  exists "$p"
+done
+[ -L "$R/proc/device-tree" ] && fact "e /proc/device-tree"
+#else
 for p in /dev/nvidiactl /dev/nvidia-uvm /dev/dxg @wsl@/libcuda.so.1 /.dockerenv /run/.containerenv /proc/1/environ \
   /proc/driver/nvidia/version /sys/module/nvidia/version; do
   exists "$p"
@@ -71,6 +82,7 @@ for d in $IMGMATCH_FOLDERS @wsl@; do
     [ -s "$l" ] || fact "e empty$p"
   done
 done
+#end
 # A file may vanish meanwhile.
 {
   for d in "$R"/sys/bus/pci/devices/*; do

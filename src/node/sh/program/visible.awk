@@ -1,3 +1,4 @@
+#if script
 # Reads the two …_VISIBLE_DEVICES, as host/nvidia/visible-devices.ts does.
 function matches(whole, wanted, cudas) {
   whole = tolower(whole); wanted = tolower(wanted)
@@ -39,9 +40,9 @@ function narrow(name, cudas,  s, a, k, i, j, on, count, kinds, x, whole, parts) 
   if (cudas && s ~ /^[0-9]/ && count && count < N && ENVIRON["CUDA_DEVICE_ORDER"] != "PCI_BUS_ID") {
     x = 0
     for (i = 0; i < N; i++) x += kinds[nm[i] == "" ? id_[i] : nm[i], cc[i]]++ == 0
-    if (x > 1) { tell("VISIBLE_DEVICES_UNCLEAR", name " counts unlike GPUs by speed, which only CUDA knows; all GPUs count as visible"); return }
+    if (x > 1) { tell("VISIBLE_DEVICES_UNCLEAR", name " counts unlike GPUs by speed; all count as visible"); return }
   }
-  for (i = 0; i < N; i++) if (!(i in on)) hide[i] = 1
+  for (i = 0; i < N; i++) if (!(i in on)) { hide[i] = 1; hider = name }
   # A GPU without an instance that both variables name is not visible.
   for (i = 1; i <= mn; i++) if (!(migof[i] in whole) && !(i in parts) && !(i in gone)) { gone[i] = 1; if (++lost_[migof[i]] == instances[migof[i]]) hide[migof[i]] = 1 }
 }
@@ -50,6 +51,7 @@ function visible(  i) {
   if (!inside) narrow("NVIDIA_VISIBLE_DEVICES", 0)
   narrow("CUDA_VISIBLE_DEVICES", 1)
   for (i = 0; i < N; i++) if (!(i in hide)) seenby[V++] = i
+  if (N && !V) tell("GPUS_HIDDEN", hider " hides all GPUs")
 }
 # Facts of states that no word of one column tells.
 function fabricfact(i,  s, t) {
@@ -77,3 +79,4 @@ function cudagiven(  a, k, i) {
   k = split(ENVIRON["NVIDIA_DRIVER_CAPABILITIES"], a, ",")
   for (i = 1; i <= k; i++) if (trim(a[i]) ~ /^(all|compute)$/) return 1
 }
+#end

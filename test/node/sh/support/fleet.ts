@@ -27,6 +27,13 @@ export const requirements: Readonly<Record<string, CudaRequirement | null>> = {
   "12.6t": cuda("12.6.3", ["sm_87"], {
     driver: { mode: "host", minimum: "525.60.13", l4t: "35" },
   }),
+  // Linked with what the driver of JetPack 7 no longer has; its PTX runs on a Thor.
+  "12.6l": cuda("12.6.3", ["sm_87", "compute_87"], {
+    driver: {
+      ...{ mode: "host", minimum: "525.60.13", l4t: "36" },
+      links: { "libnvdla_compiler.so": "/usr/lib/aarch64-linux-gnu/libnvinfer.so.10.3.0" },
+    },
+  }),
   "12.8": cuda("12.8.1", ["sm_80", "sm_90", "compute_90"]),
   "12.8a": cuda("12.8.1", ["sm_90a", "sm_100f", "sm_120"]),
   "13.0": cuda("13.0.2", ["sm_75", "sm_80", "sm_90", "sm_110", "compute_110"], {
