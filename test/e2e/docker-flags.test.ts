@@ -30,9 +30,9 @@ async function projectNamed(name: string, own: NodeJS.ProcessEnv = env): Promise
 }
 
 /** A file of the cell's image in the registry, as the docker command reads it. */
-function fileOf(project: Project, path: string): string {
+function fileOf(project: Project, path: string, cell: string = march): string {
   const { images, repository } = project.lock();
-  const reference = `${repository}@${images[march]?.digest}`;
+  const reference = `${repository}@${images[cell]?.digest}`;
   const read = ["run", "--rm", "--network", "none", reference, "/bin/busybox", "cat", path];
   return execFileSync("docker", read, { env, encoding: "utf8", stdio: "pipe" });
 }
@@ -138,6 +138,54 @@ describe("Docker's flags", needs(reason), () => {
       await built(project, ...running.flags, "--build-arg", "LEVEL=4");
       expect([fileOf(project, "/number"), fileOf(project, "/level")]).toEqual([anew, "4\n"]);
     });
+
+    it(
+      "--no-cache copies and adds anew, and a stage that cells share still runs once",
+      needs(why),
+      async () => {
+        const epochs = [1_400_000_000, 1_500_000_000];
+        const seen: string[][] = [];
+        for (const epoch of epochs) {
+          const fleet = await projectNamed(`${name}-anew-${epoch}`, {
+            ...running.env,
+            SOURCE_DATE_EPOCH: `${epoch}`,
+          });
+          fleet.matrix(
+            `base: scratch\nmeasure: false\naxes:\n  march: [${march}]\n  python: ["3.12", "3.13"]`,
+          );
+          fleet.write("templates/copied", `copied with ${name}\n`);
+          fleet.write("templates/added", `added with ${name}\n`);
+          fleet.write(
+            "templates/app.Dockerfile.hbs",
+            [
+              "FROM {{base}} AS files",
+              "COPY copied /copied",
+              "ADD added /in/added",
+              "FROM {{base}} AS tools",
+              "COPY bin /bin",
+              "RUN busybox cat /proc/sys/kernel/random/uuid > /number",
+              "FROM tools",
+              "COPY --from=files / /",
+              "ENV MARCH={{march.name}} PYTHON={{python}}",
+              "RUN busybox stat -c %Y /copied /in/added > /times",
+              "",
+            ].join("\n"),
+          );
+          // Podman and Buildah share what a build has ended, and nothing that runs.
+          const atOnce = running.flags.includes("podman") ? ["--concurrency", "1"] : [];
+          await built(fleet, ...running.flags, `--no-cache=${epoch}`, ...atOnce);
+          const cells = Object.keys(fleet.lock().images);
+          expect(cells).toHaveLength(2);
+          const [numbers = [], times = []] = ["/number", "/times"].map((path) =>
+            cells.map((cell) => fileOf(fleet, path, cell).trim()),
+          );
+          expect(new Set(numbers).size).toBe(1);
+          for (const time of times) expect(time).toBe(`${epoch}\n${epoch}`);
+          seen.push(numbers);
+        }
+        expect(seen[0]).not.toEqual(seen[1]);
+      },
+    );
 
     it("--ssh lets a step use an agent's keys, --network none is lo alone, --progress plain shows the step", {
       ...needs(why ?? whyNoAgent),

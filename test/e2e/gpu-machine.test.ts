@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { formatLock } from "../../src/lock/format-lock.ts";
+import { guardScript } from "../../src/node/sh/guard-script.ts";
 import { fleetScript } from "../../src/node/sh/fleet-script.ts";
 import { makeContainer, makeEntry } from "../inspect/support/make-fatbin.ts";
 import { cuda, gpuImage, image, lockOf, requirement } from "../resolve/support/locks.ts";
@@ -19,10 +20,19 @@ const lock = lockOf({
   cpu: image({ requires: { cpu: anyCpu, cuda: null } }),
 });
 
+const foreign = { cpu: anyCpu, cuda: cuda("12.8.1", ["sm_100"]) };
+const guarded = {
+  axes: { cuda: "12.8.1", compute: "10.0" },
+  platform: "linux/amd64",
+  repository: "registry.example.com/team/cv",
+};
+
 const commands = {
   cuda: "/data/asks",
   resolve: "$IMGMATCH resolve --lock lock.json",
   script: "sh fleet.sh",
+  guard: "sh guard.sh echo started",
+  foreign: "IMGMATCH_GUARD=json sh foreign.sh echo started",
 } as const;
 const ask = "$IMGMATCH resolve --lock lock.json --ask-driver";
 const unchecked = "sh fleet.sh --unchecked";
@@ -42,6 +52,7 @@ interface Row extends MachineState {
   readonly also?: readonly (readonly [command: string, status: number | null, out: RegExp])[];
 }
 
+const bus = "sys/bus/pci/devices";
 const user = { user: "another user" } as const;
 const weak = { user: "root without CAP_MKNOD" } as const;
 const asRoot = { user: "root" } as const;
@@ -49,14 +60,34 @@ const shut = /HOST_NO_PERMISSION: no permission for /;
 const noLibrary = { ...asRoot, cuda: "cannot be loaded", cell: null, said: /HOST_NO_LIBCUDA/ } as const;
 const lib = "run/opengl-driver/lib";
 const runs = [check, 0, /"fits": true/] as const;
-const hidden = (value: string, said?: RegExp): Row => ({
-  ...{ ...asRoot, env: { CUDA_VISIBLE_DEVICES: value }, cuda: "100", cell: "cpu" },
-  // The program says nothing of what the user asked for.
-  said: said ?? /^$|has no GPU code/,
+const hidden = (value: string, said = /HOST_GPUS_HIDDEN: CUDA_VISIBLE_DEVICES/): Row => ({
+  ...{ ...asRoot, env: { CUDA_VISIBLE_DEVICES: value }, cuda: "100", cell: "cpu", said },
 });
+
+/** Three more cards: NVLink joins 0 to 2 and 1 to 3, and 0 is alone on its NUMA node. */
+const four = `
+for n in 1 2 3; do
+  mknod -m 666 dev/nvidia$n c 1 3
+  cp -r ${bus}/0000:00:06.0 ${bus}/0000:00:0$((6 + n)).0
+  echo 1 >${bus}/0000:00:0$((6 + n)).0/numa_node
+done
+echo 0 >${bus}/0000:00:06.0/numa_node`;
+const pair = "$IMGMATCH launch apptainer --lock lock.json --gpus 2 2>&1";
+const places = `$IMGMATCH probe --json | tr -d ' \n'`;
+const linked = (links: number, numa: number | null) => `"numa":${numa},"links":\\[${links}\\]`;
+const joined = [
+  [pair, 0, /^GPUs 1, 3: joined by NVLink, on NUMA node 1\n.*=GPU-[\w-]*2,GPU-[\w-]*4 /],
+  [places, 0, new RegExp([linked(2, 0), linked(3, 1), linked(0, 1), linked(1, 1)].join(".*"))],
+] as const;
 
 const rows: Readonly<Record<string, Row>> = {
   "the machine as it is": { ...user, cuda: "0", cell: "gpu", also: [runs] },
+  "four cards": { ...user, change: four, cuda: "0", cell: "gpu", also: joined },
+  "four cards, of which nvidia-smi tells": {
+    ...{ ...user, cuda: "0", cell: "gpu", also: joined },
+    // The program finds no koffi.
+    change: `${four}\nmount -t tmpfs none program/node_modules/koffi`,
+  },
   "1: root, all nodes removed": { ...asRoot, change: "rm dev/nvidia*", cuda: "0", cell: "gpu" },
   "2: no /dev/nvidia-uvm": {
     ...user,
@@ -176,11 +207,13 @@ describe("an H200 in a namespace of mounts", needs(whyNoMachine), async () => {
       ? makeMachine({
           "lock.json": formatLock(lock),
           "fleet.sh": (await fleetScript(lock, { version: "1.0.0" })).text,
+          "guard.sh": await guardScript({ ...guarded, requires: lock.images.gpu?.requires ?? foreign }),
+          "foreign.sh": await guardScript({ ...guarded, requires: foreign }),
           "program.so": makeContainer(program),
         })
       : null;
 
-  it.each(Object.entries(rows))("%s", (_name, { cell, said, script, also = [], cuda: code, ...state }) => {
+  it.each(Object.entries(rows))("%s", (name, { cell, said, script, also = [], cuda: code, ...state }) => {
     const more = Object.fromEntries(also.map(([command], index) => [`also${index}`, command]));
     const answer = run?.(state, { ...commands, ...more });
     if (answer === undefined) throw new Error("no machine");
@@ -195,6 +228,17 @@ describe("an H200 in a namespace of mounts", needs(whyNoMachine), async () => {
       if (words === undefined) expect(err, side).toBe("");
       else expect(err, side).toMatch(words);
     }
+    // Of the GPU image: inside, a guard refuses what it knows for certain.
+    const { status: asked, out: started, err: line } = answer("guard");
+    expect([asked, started, line === ""]).toEqual(
+      cell === "cpu" && /^7:/.test(name) ? [78, "", false] : [0, "started", true],
+    );
+    const { status: ended, err: why } = answer("foreign");
+    if (name === "the machine as it is")
+      expect([ended, JSON.parse(why)]).toMatchObject([
+        78,
+        { code: "NO_GPU_CODE", axes: { compute: "9.0", cuda: "12.8.1" } },
+      ]);
     for (const [index, [command, status, words]] of also.entries()) {
       const { out, err, status: ended } = answer(`also${index}`);
       expect([ended, out], `${command}: ${err}`).toEqual([status ?? ended, expect.stringMatching(words)]);

@@ -332,7 +332,9 @@ describe("claimed devices on Kubernetes", needs(whyNot), () => {
     // From what the nodes and their ResourceSlices tell.
     await labelFromOutside(cluster, one, "--pin", "cuda=12.8");
     const namespace = await namespaceOf("several");
-    const argv = ["--devices", "1xB300,2xH200:140GB,4xH100", "--pin", "cuda=12.8"];
+    // The sidecar shares the claim: no pod gets more devices for it.
+    const sidecar = ["--set", "sidecar=registry.example.com/tools/exporter:1.0"];
+    const argv = ["--devices", "1xB300,2xH200:140GB,4xH100", "--pin", "cuda=12.8", ...sidecar];
     const { objects } = await fleetOf(one, ...argv, "--set", `namespace=${namespace}`);
     expect(objects.map(({ kind }) => kind)).toEqual(["ResourceClaimTemplate", "Deployment"]);
     const pods = await start(namespace, objects, () => 50);

@@ -96,6 +96,18 @@ describe("The mirror's image", needs(stack.available ? null : stack.reason, whyN
     ];
   }
 
+  it("is a container of the program: its entrypoint takes every command of a node", async () => {
+    const run = (...words: string[]) => ran("run", "--rm", "--network=none", "--read-only", ...words);
+    expect(await run(image, "--version")).toMatch(/^\d+\.\d+\.\d+$/);
+    const facts = JSON.parse(await run(image, "probe", "--json"));
+    expect(facts.platform).toBe(`linux/${process.arch === "arm64" ? "arm64" : "amd64"}`);
+    const vision = `${join(root, "docs/examples/vision")}:/vision:ro`;
+    const resolve = ["resolve", "--lock", "/vision/images/imgmatch.lock.json", "--pin", "python=3.12"];
+    expect(await run("--volume", vision, image, ...resolve, "--host", "/vision/hosts/h100.json")).toMatch(
+      /^registry\.example\.com\/team\/vision:\S+@sha256:[0-9a-f]{64}$/,
+    );
+  });
+
   it("is small: a few megabytes over its base", async () => {
     const own = (await sizeOf(image)) - (await sizeOf("node-base"));
     // docs/mirror.md says 5 MB.

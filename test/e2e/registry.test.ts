@@ -6,7 +6,7 @@ import { type ImageReference, parseImageReference, withDigest, withTag } from ".
 import type { RegistryClient } from "../../src/oci/registry/client.ts";
 import type { Manifest } from "../../src/oci/descriptor.ts";
 import { createRegistryClient } from "../../src/oci/registry/create-client.ts";
-import { transientTag } from "../../src/fleet/publish/announcement.ts";
+import { transientTag } from "../../src/oci/registry/transient-tag.ts";
 import { copyImage } from "../../src/fleet/publish/copy-image.ts";
 import { sweep } from "../../src/fleet/publish/sweep.ts";
 import type { CredentialStore } from "../../src/oci/registry/credential.ts";
@@ -174,7 +174,7 @@ describe.each([
     test("a sweep takes transient tags, and nothing that is published", async () => {
       const swept = parseImageReference(`${server.host}/team/swept:1.0`);
       const manifest = await pushImage(swept, "amd64", { swept: "yes" });
-      const transient = transientTag(swept);
+      const transient = transientTag(swept.tag ?? "");
       await client.writeManifest(swept, manifest);
       await client.writeManifest(withTag(swept, transient), manifest);
       const { removed, emptied } = await sweep(swept, { registry: client, keep: new Set() });

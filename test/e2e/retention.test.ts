@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from "vitest";
-import { isTransientTag, transientTag } from "../../src/fleet/publish/announcement.ts";
+import { isTransientTag, transientTag } from "../../src/oci/registry/transient-tag.ts";
 import { publishIndex } from "../../src/fleet/publish/publish-index.ts";
 import type { PrunedImage } from "../../src/fleet/prune.ts";
 import { indexedImage } from "../../src/lock/fleet-index.ts";
@@ -198,7 +198,7 @@ describe("Retention", needs(stack.available ? null : stack.reason), () => {
     expect(marked.indexes).toEqual([{ tag: "1.0.0", state: "stays" }]);
     for (const name of names) expect(await held(`1.0.0-${cellOf(name)}`)).toBe(digestOf(name));
     later(8);
-    const publisher = withTag(at("x"), transientTag(at("1.0.0-other")));
+    const publisher = withTag(at("x"), transientTag("1.0.0-other"));
     const image = await client.readManifest(withDigest(at("x"), digestOf("gone")));
     if (image === null) throw new Error("gone");
     await client.writeManifest(publisher, image);

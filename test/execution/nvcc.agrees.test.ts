@@ -1,29 +1,17 @@
-/**
- * GPU targets as real toolkits accept them, compared with the tables. Takes every nvcc in PATH and in /usr/local/cuda*, and the nvcc
- * or ptxas programs that IMGMATCH_NVCC names, separated by colons. NVIDIA's wheels hold them: nvcc from CUDA 13 on
- * (`pip install --target F nvidia-cuda-nvcc==13.0.* nvidia-nvvm==13.0.*`), ptxas alone before (`nvidia-cuda-nvcc-cu12==12.8.*`).
- */
+/** GPU targets as real toolkits accept them, compared with the tables. */
 
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, realpathSync } from "node:fs";
-import { basename, delimiter, dirname, join } from "node:path";
+import { realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { cudaToolkits, supportedTargets, toolkitCompiles } from "../../src/hardware/cuda-toolkits.ts";
 import { parseGpuTarget } from "../../src/hardware/gpu-target.ts";
+import {
+  type CudaCompiler,
+  cudaCompilers as programs,
+  whyNoCompiler,
+} from "../inspect/support/cuda-tools.ts";
 import { needs } from "../support/needs.ts";
-
-interface Program {
-  readonly path: string;
-  readonly kind: "nvcc" | "ptxas";
-  /** `13.0` */
-  readonly release: string;
-}
-
-const programs = findPrograms();
-const whyNoCompiler =
-  programs.length === 0
-    ? "no nvcc in PATH or /usr/local/cuda* (or IMGMATCH_NVCC=/path/to/nvcc:/path/to/ptxas, as NVIDIA's wheels have them)"
-    : null;
 
 describe("targets", needs(whyNoCompiler), () => {
   it("come from a program that was found", () => expect(programs).not.toEqual([]));
@@ -63,7 +51,7 @@ function everyTarget(): readonly string[] {
 }
 
 /** A dry run checks the names and compiles nothing. */
-function compiles({ path }: Program, target: string): boolean {
+function compiles({ path }: CudaCompiler, target: string): boolean {
   const virtual = target.replace("sm_", "compute_");
   const { status, stderr } = spawnSync(
     path,
@@ -77,7 +65,7 @@ function compiles({ path }: Program, target: string): boolean {
 }
 
 /** The targets that the program itself lists: nvcc leaves out the specific ones, which the ptxas beside it has. */
-function acceptedTargets({ path, kind }: Program): string[] {
+function acceptedTargets({ path, kind }: CudaCompiler): string[] {
   const ptxas = kind === "ptxas" ? path : join(dirname(realpathSync(path)), "ptxas");
   const help = spawnSync(ptxas, ["--help"], { encoding: "utf8" }).stdout ?? "";
   const option = help.slice(help.indexOf("--gpu-name"));
@@ -88,22 +76,4 @@ function acceptedTargets({ path, kind }: Program): string[] {
     expect(code.sort(), "nvcc and its ptxas agree").toEqual(names.filter((name) => /\d$/.test(name)).sort());
   }
   return [...new Set(names)];
-}
-
-function findPrograms(): readonly Program[] {
-  const named = (process.env.IMGMATCH_NVCC ?? "").split(delimiter).filter((path) => path !== "");
-  const folders = (process.env.PATH ?? "").split(delimiter).filter((path) => path !== "");
-  const installed = existsSync("/usr/local")
-    ? readdirSync("/usr/local").filter((name) => /^cuda(-\d|$)/.test(name))
-    : [];
-  const usual = [...folders, ...installed.map((name) => `/usr/local/${name}/bin`)].map((folder) =>
-    join(folder, "nvcc"),
-  );
-  const real = [...named, ...usual].filter(existsSync).map((path) => realpathSync(path));
-  return [...new Set(real)].map((path): Program => {
-    const { stdout } = spawnSync(path, ["--version"], { encoding: "utf8" });
-    const release = /release (\d+\.\d+)/.exec(stdout ?? "")?.[1];
-    if (release === undefined) throw new Error(`${path} does not tell its release`);
-    return { path, kind: basename(path) === "ptxas" ? "ptxas" : "nvcc", release };
-  });
 }

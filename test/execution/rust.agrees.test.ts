@@ -5,7 +5,7 @@
 
 import { execFileSync, spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
-import { openWild, verdictsOf } from "../../bench/wild/compare.ts";
+import { openWild, imageVerdicts } from "../../bench/wild/compare.ts";
 import { makeFolder } from "../support/folders.ts";
 import { needs } from "../support/needs.ts";
 import { whyNoEmulator, whyNoVersion } from "../support/programs.ts";
@@ -59,7 +59,7 @@ describe("a program by rustc", { ...needs(missing), timeout: 300_000 }, () => {
           models.map((model) => [model, ran(model) ? "ran" : "died"] as const),
         );
         dead += Object.values(outcomes).filter((outcome) => outcome === "died").length;
-        for (const { model, outcome, fits } of verdictsOf(await openWild(root), "linux/amd64", outcomes)) {
+        for (const { model, outcome, fits } of imageVerdicts(await openWild(root), "linux/amd64", outcomes)) {
           const what = `${march} ${options.join(" ")} on ${model}`;
           if (outcome === "died") expect(fits, what).not.toBe(true);
           if (outcome === "ran" && march === "x86-64") expect(fits, what).toBe(true);

@@ -3,7 +3,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { resolve as resolvePath } from "node:path";
 import type { HostFacts } from "../../src/facts/facts.ts";
-import { describeHostFacts, formatHostFacts } from "../../src/facts/format-facts.ts";
+import { describeHostFacts } from "../../src/cli/probe-lines.ts";
+import { formatHostFacts } from "../../src/facts/format-facts.ts";
 import type { CommandResult, HostIo } from "../../src/host/host-io.ts";
 import { parseHostFacts } from "../../src/facts/parse-facts.ts";
 import { probeHost } from "../../src/host/probe-host.ts";

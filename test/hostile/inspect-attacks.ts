@@ -15,13 +15,20 @@ import { collect } from "../../src/inspect/image/opened-file.ts";
 import { noCache } from "../../src/inspect/image/layer-cache.ts";
 import { inThisThread } from "../../src/inspect/workers/file-inspector.ts";
 import { inspectFile } from "../../src/inspect/inspect-file.ts";
-import { inspectionOf } from "../../src/inspect/inspection.ts";
+import { claimsOf } from "../../src/inspect/claims/claims-of.ts";
+import { judgeClaims } from "../../src/inspect/claims/judge-claims.ts";
+import { inspectionOf, surveyOf } from "../../src/inspect/inspection.ts";
 import { inspectLines } from "../../src/cli/inspect-lines.ts";
 import { makeBundle, makeCodeObject, makeCompressed, makeProgram } from "../inspect/support/make-amd.ts";
+import { judgePart } from "../../src/node/judge-part.ts";
+import { partsOf } from "../../src/node/known-parts.ts";
+import { amdHost, gpuHost, h100, mi300x } from "../resolve/support/hosts.ts";
+import { reference } from "../inspect/support/make-kpack.ts";
+import { makeZip } from "../inspect/support/make-zip.ts";
 import { makeConcatenated, makeContainer, makeEntry } from "../inspect/support/make-fatbin.ts";
 import { gpuFile, layoutFiles, makeImage, makeTar, savedFiles } from "../inspect/support/make-image.ts";
 import type { Attack } from "./attacks.ts";
-import { mutateBytes, pick, type Random } from "./mutate.ts";
+import { mutateBytes, mutateText, pick, type Random } from "./mutate.ts";
 import type { OpeningName } from "./names.ts";
 
 const programs = ["/bin/ls", "/bin/cat", "/bin/true"]
@@ -68,7 +75,7 @@ const bundles = [
   ...([1, 2, 3] as const).map((version) => Buffer.concat([makeCompressed(bundle, version), bundle])),
   makeProgram([
     { name: ".hip_fatbin", bytes: makeCompressed(bundle, 3) },
-    { name: ".rocm_kpack_ref", bytes: Buffer.from("\xb0../.kpack/a.kpack", "latin1") },
+    { name: ".rocm_kpack_ref", bytes: reference("a", ["../.kpack/a.kpack"]) },
   ]),
 ];
 const tar = makeTar([
@@ -99,18 +106,54 @@ const layers = [tar, gzipSync(tar), zstdTar];
 const image = makeImage([gzipSync(tar), tar]);
 const archives = [makeTar(savedFiles(image)), makeTar(layoutFiles(image))];
 
+const kpack = readFileSync("test/fixtures/kpack/blas_lib_gfx942.kpack");
+const kpackUser = makeProgram([
+  {
+    name: ".rocm_kpack_ref",
+    bytes: reference("lib/librocblas.so.5", ["../.kpack/blas_lib_@GFXARCH@.kpack"]),
+  },
+]);
+const claimTexts = {
+  "app-1.0.dist-info/variant.json": JSON.stringify({
+    $schema: "https://variants-schema.wheelnext.dev/peps/825/v0.1.1.json",
+    variants: {
+      cu128: {
+        nvidia: { cuda_version_lower_bound: ["12.8"], sm_arch: ["90_real"] },
+        x86_64: { level: ["v3"] },
+      },
+    },
+  }),
+  "app-1.0.dist-info/METADATA":
+    'Name: app\nRequires-Dist: app-device-gfx942 == 1.0; extra == "device-gfx942"\n',
+  "build/torch29-cu130/metadata.json": '{"version":1,"backend":{"type":"cuda","archs":["9.0a","8.0+PTX"]}}',
+  "info/index.json": '{"name":"app","depends":["__archspec 1 x86_64_v3","__cuda_arch >=8.0"]}',
+};
+
+/** Undamaged, for the fuzzer (test/fuzz). */
+export const seeds = {
+  elf: programs,
+  fatbin: containers,
+  ccob: bundles,
+  kpack: [kpack, kpackUser],
+  zip: [zip],
+  tar: layers,
+};
+
 const stream = (bytes: Buffer) => Readable.from([bytes.subarray(0, 700), bytes.subarray(700)]);
 
-/** Every finding goes into the answer and onto the terminal. */
-function shown(layer: Awaited<ReturnType<typeof inspectLayer>>): void {
-  const opened = {
+const openedFrom = (layer: Awaited<ReturnType<typeof inspectLayer>>) =>
+  ({
     source: "archive",
     name: "x",
     digest: null,
     platform: null,
     layers: [{ ...layer, digest: null }],
     diffIds: null,
-  } as const;
+  }) as const;
+
+/** Every finding goes into the answer and onto the terminal. */
+function shown(layer: Awaited<ReturnType<typeof inspectLayer>>): void {
+  const opened = openedFrom(layer);
   const inspection = inspectionOf(opened);
   const out = (text: string) => {
     if (!isPrintable(text.replaceAll("\n", "")))
@@ -136,6 +179,35 @@ export const inspectAttacks = {
   },
   amdCode: async (random: Random) => {
     await inspectFile(memorySource(mutateBytes(pick(random, bundles), random)), false);
+  },
+  /** What a wheel says of itself, and an archive of AMD's with the program that refers to it. */
+  claims: async (random: Random) => {
+    const name = `app-1.0-py3-none-any-${mutateText("cu128", random).replace(/[/\0]/g, "")}.whl`;
+    const wheel = makeZip([
+      ...Object.entries(claimTexts).map(([path, text]) => ({
+        path,
+        content: Buffer.from(mutateText(text, random)),
+      })),
+      { path: ".kpack/blas_lib_gfx942.kpack", content: mutateBytes(kpack, random) },
+      { path: "lib/x.so", content: mutateBytes(kpackUser, random) },
+    ]);
+    const collected = collect(name, inThisThread);
+    await inspectContent("", stream(wheel), collected.sink, archiveBudget(), name);
+    const file = await collected.opened();
+    const layer = {
+      changes: [{ kind: "file", path: name, ...(file && { opened: file }) } as const],
+      size: 0,
+    };
+    const described = { platform: "linux/amd64", requires: null, env: [] };
+    const opened = { ...openedFrom(layer), source: "file" } as const;
+    const host = { ...gpuHost([h100], "580.95.05", "13.0"), amd: amdHost([mi300x]).amd };
+    for (const part of partsOf(opened, described, `/x/${name}`))
+      JSON.stringify(
+        judgePart(part, { host, here: null, choice: { cpuOnly: false, requireGpu: false } }, true),
+      );
+    const survey = surveyOf(opened);
+    JSON.stringify(judgeClaims(claimsOf(opened, survey, name), inspectionOf(opened, survey)));
+    shown(layer);
   },
   zip: async (random: Random) => {
     const { sink } = collect("file", inThisThread);

@@ -4,6 +4,7 @@ import { createReadStream, readFileSync, statSync } from "node:fs";
 import { filesOfLayers } from "../../src/inspect/image/file-tree.ts";
 import { noCache } from "../../src/inspect/image/layer-cache.ts";
 import { openLayers } from "../../src/inspect/image/open-layers.ts";
+import { threadInspector } from "../../src/inspect/workers/thread-inspector.ts";
 import { digestOf } from "../../src/oci/digest-of.ts";
 import { gpuFile, makeTar } from "../inspect/support/make-image.ts";
 
@@ -33,8 +34,10 @@ async function* repeated(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
   for (let left = size; left > 0; left -= piece.length) yield piece.subarray(0, Math.min(left, piece.length));
 }
 
-const layers = ["a", "b"].map((name) => ({ name, digest: digestOf(Buffer.from(name)) }));
-const options = { platform: "linux/amd64", cache: noCache };
+const layers = ["a", "b"].map((name) => ({ name, digest: digestOf(Buffer.from(name)), size: 0 }));
+declare const IMGMATCH_WORKER: string;
+const inspector = threadInspector(new URL(IMGMATCH_WORKER, import.meta.url), Number(process.argv[2]));
+const options = { platform: "linux/amd64", cache: noCache, inspector };
 const opened = await openLayers(layers, "image", options, (each) => ({
   chunks: layer(each.name),
   digest: null,

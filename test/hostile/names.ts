@@ -16,6 +16,7 @@ export const openingNames = [
   "program",
   "gpuCode",
   "amdCode",
+  "claims",
   "zip",
   "packedLayer",
   "layer",

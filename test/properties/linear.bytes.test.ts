@@ -48,10 +48,11 @@ async function readAll(bytes: Buffer): Promise<void> {
     unopened() {},
     script() {},
     python() {},
+    claim() {},
     async file(_, file) {
       await inspectFile(sourceOf(file), false).finally(() => closeSpooled(file));
     },
-  } satisfies Pick<ContentSink, "unopened" | "script" | "python" | "file">;
+  } satisfies Pick<ContentSink, "unopened" | "script" | "python" | "claim" | "file">;
   const chunks = (async function* () {
     yield bytes;
   })();

@@ -71,12 +71,21 @@ const cudaOfBranch: Readonly<Record<string, string>> = {
   525: "12.0",
   535: "12.2",
   550: "12.4",
+  555: "12.5",
   570: "12.8",
   575: "12.9",
   580: "13.0",
   590: "13.1",
   610: "13.3",
+  620: "13.5",
 };
+
+/** A branch that the table lacks is newer than one that has it, and a newer driver offers no less. */
+function oldestOf(cuda: string): string | undefined {
+  return (
+    oldestDriverOf[cuda] ?? Object.entries(cudaOfBranch).find(([, has]) => !older(has, minorOf(cuda)))?.[0]
+  );
+}
 
 /** The same table forwards: the oldest driver that knows all of a toolkit. */
 const oldestDriverOf: Readonly<Record<string, string>> = {
@@ -85,6 +94,7 @@ const oldestDriverOf: Readonly<Record<string, string>> = {
   "10.2.89": "440.33",
   "11.8.0": "520.61.05",
   "12.4.1": "550.54.15",
+  "12.6.3": "560.35.05",
   "12.8.1": "570.124.06",
   "12.9.1": "575.57.08",
   "13.0.2": "580.95.05",
@@ -97,6 +107,11 @@ const cudaOfIsa: Readonly<Record<string, readonly [cuda: string, driver: string]
   "7.8": ["11.8", "520.61.05"],
   "8.7": ["12.8", "570.26"],
   "9.3": ["13.3", "610.43.02"],
+};
+
+/** The same for a toolkit that brought no version of its own: it writes that of an earlier one. */
+const earlierIsa: Readonly<Record<string, readonly [cuda: string, driver: string]>> = {
+  "12.6": ["12.5", "555.42.02"],
 };
 
 /** CUDA Compatibility, minor-version compatibility: the oldest driver of a major. Before CUDA 11 there was no such thing. */
@@ -250,17 +265,21 @@ export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
       offered === null
         ? plain && oldest !== undefined && !older(nvidia.driver ?? "", oldest)
         : !older(offered, wanted);
-    tier = understands(toolkit, oldestDriverOf[cuda.toolkit]) ? "native" : "minor";
+    tier = understands(toolkit, oldestOf(cuda.toolkit)) ? "native" : "minor";
   };
   const { driver } = cuda;
+  const lacks = driver.mode !== "bundled" && Object.keys(driver.links ?? {}).length > 0;
+  const dropped = lacks && jetson && !wsl && Number(branch) >= 580;
   if (driver.mode === "host") asHost(driver.minimum);
+  // What an older driver lacks is told before what a newer one dropped.
+  if (dropped && !reasons.has("DRIVER_TOO_OLD")) reasons.add("DRIVER_NOT_EXACT");
   if (driver.mode === "bundled") {
     const oldest = oldestDriverOfMajor[toolkit.split(".")[0] ?? ""] ?? oldestDriverOf[cuda.toolkit] ?? "999";
     if (wsl || driver.version !== nvidia.driver) reasons.add("DRIVER_NOT_EXACT");
     else if (older(driver.version, oldest)) reasons.add("DRIVER_TOO_OLD");
     knowsAll();
   }
-  if (driver.mode === "compat") {
+  if (driver.mode === "compat" && !dropped) {
     const loads = loadsOf(driver, host, offered);
     const usual = new Set(reasons);
     asHost(oldestDriverOfMajor[toolkit.split(".")[0] ?? ""] ?? oldestDriverOf[cuda.toolkit] ?? "999");
@@ -311,12 +330,16 @@ export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
       code.filter((entry) => entry.split("@")[0] === target),
     );
     const understood = virtual.find((entry) => {
-      const isa = cudaOfIsa[entry.split("@")[1] ?? ""];
-      return isa === undefined ? understands(toolkit, oldestDriverOf[cuda.toolkit]) : understands(...isa);
+      const isa = cudaOfIsa[entry.split("@")[1] ?? ""] ?? earlierIsa[toolkit];
+      return isa === undefined ? understands(toolkit, oldestOf(cuda.toolkit)) : understands(...isa);
     });
     if (machine !== undefined) runs.push(machine);
     else if (understood !== undefined) runs.push(understood);
-    else reasons.add(virtual.length === 0 ? "NO_GPU_CODE" : "PTX_TOO_NEW");
+    else if (virtual.length > 0) reasons.add("PTX_TOO_NEW");
+    // nvlink of 13.3 links it for Orin, that of 13.0 does not.
+    else if (jetson && Number(branch) >= 580 && code.includes("sm_80") && /^8\.[78]$/.test(gpu.compute ?? ""))
+      reasons.add("FACT_UNKNOWN");
+    else reasons.add("NO_GPU_CODE");
   }
 
   const enforced =

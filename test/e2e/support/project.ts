@@ -20,6 +20,7 @@ export interface ProjectOptions {
 export interface Project {
   readonly folder: string;
   readonly repository: string;
+  readonly env: NodeJS.ProcessEnv;
   write(path: string, text: string): void;
   read(path: string): string;
   /** Writes matrix.yaml: `rest` are its lines after name, version, registry and template. */
@@ -49,6 +50,7 @@ export function createProject({ registry, name, env, inProcess = false }: Projec
   return {
     folder,
     repository: `${registry}/${name}`,
+    env,
     write,
     read: (path) => readFileSync(join(folder, path), "utf8"),
     matrix: (rest, { version = "1.0.0", tag = "{{version}}-{{cell}}-{{inputs}}" } = {}) =>

@@ -9,7 +9,8 @@ import ts from "typescript";
 import { type ByteSource, memorySource } from "../../../src/inspect/byte-source.ts";
 import { fixedPointers } from "../../../src/inspect/cpu/fixed-pointers.ts";
 import { readFunctionRanges } from "../../../src/inspect/cpu/function-ranges.ts";
-import { codeRegions } from "../../../src/inspect/cpu/regions.ts";
+import { codeAreas, codeRegions } from "../../../src/inspect/cpu/regions.ts";
+import { functionReader } from "../../../src/inspect/cpu/x86-functions.ts";
 import { codeSegments, type Elf, readElf } from "../../../src/inspect/elf/elf.ts";
 import { archiveBudget } from "../../../src/inspect/image/archive-budget.ts";
 import { readZip } from "../../../src/inspect/image/zip.ts";
@@ -116,11 +117,19 @@ const rows: Readonly<Record<string, (given: Given, name: string) => unknown>> = 
   Functions: ({ ranges }) => ranges,
   "ReturnType<typeof readFunctionRanges>": ({ ranges }) => ranges,
   "Iterable<CodeRegion>": ({ elf, ranges }) => codeRegions(elf, ranges),
-  "ReadonlyMap<number, number>": () => new Map([[64, 0]]),
   "readonly Place[]": ({ bytes }) => [{ offset: 64, size: bytes.length - 64 }],
   FixedPointers: ({ bytes, elf }) => fixedPointers(memorySource(bytes), elf),
   "(found: Relocation) => void": () => () => undefined,
+  CodeArea: ({ elf, bytes }) => codeAreas(elf)[0] ?? { address: 0, offset: 0, size: bytes.length },
+  FunctionReader: ({ bytes, elf, ranges }) =>
+    functionReader(memorySource(bytes), elf, ranges, fixedPointers(memorySource(bytes), elf)),
+  "ReadonlyMap<number, number>": () => new Map([[64, 0]]),
+  "readonly number[]": ({ elf }) => [elf.entry],
   UseRange: () => () => undefined,
+  "(from: number, to: number) => void": () => () => undefined,
+  "(count: number) => void": () => () => undefined,
+  ElfSegment: ({ bytes }) => ({ type: 1, flags: 5, address: 0, offset: 0, size: bytes.length }),
+  DispatchSigns: ({ elf }) => ({ signs: ["IFUNC"], resolvers: new Set([elf.entry]) }),
   Table: () => "symbols",
   "(at: number) => string": () => () => "file",
   "(bytes: number) => void": () => () => undefined,

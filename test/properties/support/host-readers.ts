@@ -10,6 +10,7 @@ import {
   parseSmiList,
   unknownField,
 } from "../../../src/host/nvidia/nvidia-smi.ts";
+import { parseSmiLinks } from "../../../src/host/nvidia/smi-topology.ts";
 import { formatBus } from "../../../src/host/pci.ts";
 import { parseProcDriver, parseProcGpu, parseSysDriver } from "../../../src/host/nvidia/proc-reading.ts";
 import {
@@ -41,6 +42,7 @@ export const hostReaders: Readonly<Record<string, Reader>> = {
       parseSmiCsv(`name, index\n${text}`);
       parseSmiHeader(text);
       parseSmiList(text);
+      parseSmiLinks(text);
       parseSmiComplaint(text, null, false);
       unknownField(text);
     },
@@ -51,6 +53,7 @@ export const hostReaders: Readonly<Record<string, Reader>> = {
       rows: repeated("a, b\n"),
       spaces: repeated(" ", "a", "b"),
       "spaces before a unit": repeated(" ", "name, 1", "b\n"),
+      "rows of a matrix": repeated("GPU1 X\n", `GPU0${" GPU1".repeat(500)}\n`),
       "GPU 0: ": repeated("GPU 0: "),
       " (UUID: GPU-": repeated(" (UUID: GPU-", "GPU 0: a"),
       "spaces before MIG": repeated(" ", "", "MIG a"),

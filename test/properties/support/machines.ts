@@ -60,6 +60,7 @@ const drivers: readonly (readonly [string, string])[] = [
   ["535.183.01", "12.2"],
   ["540.4.0", "12.6"],
   ["550.54.15", "12.4"],
+  ["555.58.02", "12.5"],
   ["570.86.15", "12.8"],
   ["570.124.06", "12.8"],
   ["575.57.08", "12.9"],
@@ -67,6 +68,8 @@ const drivers: readonly (readonly [string, string])[] = [
   ["580.95.05", "13.0"],
   ["590.48.01", "13.1"],
   ["610.43.02", "13.3"],
+  // No row of the tables.
+  ["630.10", "13.7"],
 ];
 
 const problems: readonly HostProblem[] = [
@@ -297,6 +300,7 @@ const toolkits: readonly (readonly [string, string])[] = [
   ["10.2.89", "440.33"],
   ["11.8.0", "450.80.02"],
   ["12.4.1", "525.60.13"],
+  ["12.6.3", "525.60.13"],
   ["12.8.1", "525.60.13"],
   ["12.9.1", "525.60.13"],
   ["13.0.2", "580.65.06"],
@@ -332,14 +336,25 @@ const expressions = [
   "cuda",
 ];
 
+/** Some files are linked with what JetPack 7 has dropped; `{}` says that none is. */
+const links = fc
+  .constantFrom(null, null, null, null, {}, { "libnvdla_compiler.so": "/usr/lib/libnvinfer.so.10" })
+  .map(
+    (each): Pick<DriverRequirement & { readonly mode: "host" }, "links"> =>
+      each === null ? {} : { links: each },
+  );
+
 const driverOf = (minimum: string): fc.Arbitrary<DriverRequirement> =>
   fc.oneof(
-    { weight: 8, arbitrary: fc.constant({ mode: "host" as const, minimum }) },
+    { weight: 8, arbitrary: links.map((own) => ({ mode: "host" as const, minimum, ...own })) },
     {
       weight: 2,
       arbitrary: fc.constantFrom(...drivers).map(([version]) => ({ mode: "bundled" as const, version })),
     },
-    { weight: 2, arbitrary: fc.constantFrom(...packages) },
+    {
+      weight: 2,
+      arbitrary: fc.tuple(fc.constantFrom(...packages), links).map(([each, own]) => ({ ...each, ...own })),
+    },
   );
 
 /** PTX of some images is of another version than their toolkit's. */
