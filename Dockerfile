@@ -1,4 +1,4 @@
-# The node's own mirror (docs/mirror.md): after npm ci, docker build --tag imgmatch .
+# The node's own mirror (docs/mirror.md): after npm ci and npm run build, docker build --tag imgmatch .
 # Any base with node in /nodejs/bin, /usr/local/bin or /usr/bin, and glibc: node:22-slim is one.
 ARG BASE=gcr.io/distroless/nodejs22-debian12:nonroot
 FROM ${BASE}

@@ -20,6 +20,7 @@ const longUnit = [
   "test/fleet/publish/publish-index.quirks.test.ts",
   "test/fleet/publish/publish-index.race.test.ts",
   "test/hardware/cpu-marches.agrees.test.ts",
+  "test/hostile/faults/**/*.test.ts",
   "test/inspect/amd/code-object.agrees.test.ts",
   "test/inspect/cpu/cpu-need.wild.test.ts",
   "test/inspect/nvidia/cubin.agrees.test.ts",
@@ -30,8 +31,11 @@ const longUnit = [
   "test/node/sh/fleet-script.long-answers.test.ts",
   "test/node/sh/fleet-script.agrees.test.ts",
   "test/node/sh/fleet-script.states.agrees.test.ts",
+  "test/node/sh/guard-script.agrees.test.ts",
   "test/package/**/*.test.ts",
   "test/third-vendor.test.ts",
+  "test/trust/tuf-conformance.test.ts",
+  "test/world/world.test.ts",
 ];
 /** Of the end-to-end tests `npm test` takes the main path: build, push, publish, resolve, run, inspect. */
 const quickE2e = ["inspect", "launch", "local-images", "publish", "registry"].map(

@@ -32,7 +32,7 @@ async function main(args: readonly string[]): Promise<number> {
     return 2;
   }
   if (!existsSync(join(root, "dist", "cli.cjs"))) {
-    process.stderr.write("dist/cli.cjs is missing: run npm ci, or npm run build\n");
+    process.stderr.write("dist/cli.cjs is missing: run npm run build\n");
     return 1;
   }
 

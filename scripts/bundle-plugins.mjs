@@ -204,6 +204,19 @@ async function librariesText(group) {
 const exportsAlone =
   /^(?:(?:exports\.[$\w]+=(?:[$\w!.-]+|(["'`])(?:(?!\1)[^\\]|\\.)*\1)|Object\.defineProperty\(exports,["'`][$\w]+["'`],\{enumerable:!0,get:function\(\)\{return [$\w]+\}\}\))[,;]\s*)+$/;
 
+/**
+ * NVML is what a node with a GPU waits for. koffi finds its compiled file by 10 ms of JavaScript, which then wraps what imgmatch does not call;
+ * the file alone takes 2 ms. Where it lies elsewhere, koffi is asked. A machine may lack the package.
+ */
+const loadKoffi = `() => {
+  const { platform, arch } = process, native = { exports: {} };
+  for (const folder of module.paths) for (const libc of ["linux", "musl"]) try {
+    process.dlopen(native, folder + "/@koromix/koffi-" + platform + "-" + arch + "/" + libc + "_" + arch + "/koffi.node");
+    return native.exports;
+  } catch {}
+  return require("koffi");
+}`;
+
 /** Wraps the program into a function of a CommonJS module's variables, for src/cli/start.ts. Cached code has no `import()`. */
 export const asFunction = {
   name: "as-function",
@@ -214,8 +227,7 @@ export const asFunction = {
         .replace(/^#!.*\n/, "")
         .replace(/\n\/\/# sourceMappingURL=.*\s*$/, "")
         .replace(/\bimport\(([`"']node:[\w/]+[`"'])\)/g, "Promise.resolve(require($1))")
-        // NVML is what a node with a GPU waits for. A machine may lack the package.
-        .replace(/\bimport\([`"']koffi[`"']\)/g, 'Promise.resolve().then(() => require("koffi"))');
+        .replace(/\bimport\([`"']koffi[`"']\)/g, "Promise.resolve().then(() => (" + loadKoffi + ")())");
       if (/\bimport\(/.test(body))
         throw new Error(`${chunk.fileName} imports a module that is neither part of Node nor koffi`);
       const at = body.search(/(?<=[;}])exports\.[$\w]+=/);

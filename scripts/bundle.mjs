@@ -63,7 +63,11 @@ const options = {
   ],
   platform: "node",
   // imgmatch uses only the parser of Handlebars. The main file would bring compiler, runtime and source maps.
-  resolve: { alias: { handlebars: "handlebars/dist/cjs/handlebars/compiler/base.js" } },
+  resolve: {
+    alias: { handlebars: "handlebars/dist/cjs/handlebars/compiler/base.js" },
+    // The names of chunks hold the paths of their modules: a folder of packages that is a link gives the same names.
+    symlinks: false,
+  },
   external,
   // A module that one bundle loads at once may be a later chunk of another.
   checks: { ineffectiveDynamicImport: false },
@@ -142,7 +146,8 @@ async function write(
   const { output } = await bundle.write({
     dir: folder,
     format,
-    minify: true,
+    // Node prints the line of an error that a user's program does not catch.
+    minify: format === "esm" ? { compress: true, mangle: true, codegen: { removeWhitespace: false } } : true,
     // A test compares the bundled modules with THIRD-PARTY-LICENSES.
     sourcemap: flags.includes("--maps"),
     chunkFileNames: `${name}-chunks/[name]-[hash].${ending}`,

@@ -12,12 +12,19 @@
  */
 
 import { coverWith } from "./cover/cover.ts";
+import { planAgainstWith } from "./cover/plan-against.ts";
 import { adoptWith } from "./fleet/adopt.ts";
 import { auditWith } from "./fleet/audit.ts";
 import { buildWith } from "./fleet/build.ts";
+import { exportBakeWith } from "./fleet/export-bake.ts";
+import { exportGuardWith } from "./fleet/export-guard.ts";
+import { exportGithubMatrixWith } from "./fleet/export-github-matrix.ts";
 import { initWith } from "./fleet/init.ts";
+import { pruneLockWith, updateBasesWith } from "./fleet/lock.ts";
+import { planWith } from "./fleet/plan.ts";
 import { promoteWith } from "./fleet/promote.ts";
 import { publishWith } from "./fleet/publish.ts";
+import { renderWith } from "./fleet/render.ts";
 import { verifyWith } from "./fleet/verify.ts";
 import { probeWith } from "./host/probe.ts";
 import { checkWith } from "./node/check.ts";
@@ -37,15 +44,18 @@ export { ImgmatchError } from "./errors.ts";
 export const adopt = adoptWith(ports);
 export const audit = auditWith(ports);
 export const build = buildWith(ports);
-export { mergeLocks, pruneLock, removeFromLock, updateBases } from "./fleet/lock.ts";
-export { exportBake } from "./fleet/export-bake.ts";
-export { exportGithubMatrix } from "./fleet/export-github-matrix.ts";
+export { mergeLocks, removeFromLock } from "./fleet/lock.ts";
+export const pruneLock = pruneLockWith(ports);
+export const updateBases = updateBasesWith(ports);
+export const exportBake = exportBakeWith(ports);
+export const exportGuard = exportGuardWith(ports);
+export const exportGithubMatrix = exportGithubMatrixWith(ports);
 export const init = initWith(ports);
 export { matrixJsonSchema } from "./fleet/matrix/json-schema.ts";
-export { plan } from "./fleet/plan.ts";
+export const plan = planWith(ports);
 export { prune } from "./fleet/prune.ts";
 export const publish = publishWith(ports);
-export { render } from "./fleet/render.ts";
+export const render = renderWith(ports);
 export const verify = verifyWith(ports);
 export const promote = promoteWith(ports);
 export { inspect } from "./inspect/inspect-subjects.ts";
@@ -68,6 +78,7 @@ export const whyNot = whyNotWith(ports);
 
 // Many hosts
 export const cover = coverWith(ports);
+export const planAgainst = planAgainstWith(ports);
 
 // The types that these are made of
 export type * from "./inspect.ts";
@@ -84,6 +95,7 @@ export type {
 export type { CoverFleet } from "./cover/cover-fleet.ts";
 export type { CoverReport } from "./cover/cover-report.ts";
 export type { CoverFunction, CoverOptions } from "./cover/cover.ts";
+export type { PlanAgainstFunction, PlanAgainstOptions } from "./cover/plan-against.ts";
 export type { EstimatedCost, Figures, FleetCost } from "./cover/fleet-cost.ts";
 export type { CoveredImage, NearHost, Reason } from "./cover/image-use.ts";
 export type { CpuDistance } from "./cover/native-distance.ts";
@@ -106,8 +118,15 @@ export type { BuiltImage } from "./oci/engine/built-image.ts";
 export type { EngineChoice } from "./fleet/engines/engine-choice.ts";
 export type { EngineName } from "./fleet/engines/engine-traits.ts";
 export type { Drift } from "./fleet/dockerfile/drift.ts";
-export type { BakeFile, BakeTarget, ExportBakeOptions } from "./fleet/export-bake.ts";
-export type { GithubMatrix, GithubMatrixOptions, Machine, Shard } from "./fleet/export-github-matrix.ts";
+export type { BakeFile, BakeTarget, ExportBakeFunction, ExportBakeOptions } from "./fleet/export-bake.ts";
+export type { ExportGuardAnswer, ExportGuardFunction, ExportGuardOptions } from "./fleet/export-guard.ts";
+export type {
+  ExportGithubMatrixFunction,
+  GithubMatrix,
+  GithubMatrixOptions,
+  Machine,
+  Shard,
+} from "./fleet/export-github-matrix.ts";
 export type {
   InitAnswer,
   InitFromAnswer,
@@ -123,14 +142,16 @@ export type {
   ChangeLockOptions,
   MergeLocksAnswer,
   MergeLocksOptions,
+  PruneLockFunction,
   RemoveFromLockAnswer,
   RemoveFromLockOptions,
   RemovedImages,
   UpdateBasesAnswer,
+  UpdateBasesFunction,
 } from "./fleet/lock.ts";
 export type { FleetChoice } from "./fleet/open/fleet-choice.ts";
 export type { LocalBaseChoice } from "./fleet/open/prepare-build.ts";
-export type { ExplainedPlan, PlanOptions } from "./fleet/plan.ts";
+export type { ExplainedPlan, PlanFunction, PlanOptions } from "./fleet/plan.ts";
 export type { PruneAnswer, PruneOptions, PrunedImage } from "./fleet/prune.ts";
 export type { ExplainedCell, PlanCellJson, PlanJson } from "./fleet/plan/plan-json.ts";
 export type {
@@ -163,7 +184,7 @@ export type {
   Verification,
 } from "./fleet/publish/verify-lock.ts";
 export type { SignedLock } from "./fleet/publish/verify-signed.ts";
-export type { RenderAnswer, RenderCheck, RenderOptions } from "./fleet/render.ts";
+export type { RenderAnswer, RenderCheck, RenderFunction, RenderOptions } from "./fleet/render.ts";
 export type { BuildAnswer, FleetBuildEvent, SummaryEvent } from "./fleet/run/build-events.ts";
 export type { VerifyAnswer, VerifyFunction, VerifyOptions } from "./fleet/verify.ts";
 export type { HardwareOptions } from "./node/tables/hardware.ts";
@@ -177,6 +198,7 @@ export type { ModuleFacts } from "./inspect/nvidia/loadable-modules.ts";
 export type { ShownImage } from "./lock/fleet-index.ts";
 export type { SignedBy } from "./lock/store/index-trust.ts";
 export type { CheckFunction, CheckOptions, HostCheck, ManyCheckOptions } from "./node/check.ts";
+export type { Comparison, OutcomeChange } from "./node/compare-outcomes.ts";
 export type { CheckAnswer, CheckReason, PackageAnswer, PartAnswer } from "./node/check-answer.ts";
 export type { Finding, FindingState } from "./node/diagnose.ts";
 export type { DoctorAnswer, DoctorOptions } from "./node/doctor.ts";

@@ -3,6 +3,7 @@
 import type { Adopting } from "./fleet/adopt.ts";
 import type { Examining } from "./fleet/audit/image-examiner.ts";
 import type { Judging, Sealing } from "./fleet/publish/seal.ts";
+import type { Guarding } from "./fleet/dockerfile/guard.ts";
 import { nodePorts } from "./node-ports.ts";
 import type { NodePorts } from "./node/question.ts";
 import type { RootSource } from "./oci/trust-flags.ts";
@@ -31,6 +32,10 @@ const judging: Judging = {
     (await import("./trust/provenance/verify-provenance.ts")).verifyProvenanceFor(...asked),
 };
 
-type Ports = NodePorts & Examining & Adopting & Sealing & Judging;
+const guarding: Guarding = {
+  writeGuard: async (cell) => (await import("./node/sh/guard-script.ts")).guardScript(cell),
+};
 
-export const ports: Ports = { ...nodePorts, ...root, ...files, ...sealing, ...judging };
+type Ports = NodePorts & Guarding & Examining & Adopting & Sealing & Judging;
+
+export const ports: Ports = { ...nodePorts, ...root, ...files, ...sealing, ...judging, ...guarding };

@@ -62,10 +62,12 @@ const asking: Calls = {
 /** Options with which a function asks nobody, or a program that goes on for ever. */
 const local: Calls = {
   doctor: () => ({}),
+  exportGuard: () => ({ ...fleet(), cell: "x86-64-v3" }),
   exportNfdCompat: () => ({ lock: at("lock.json") }),
   init: () => ({ name: "other" }),
   probe: () => ({}),
   prove: () => ({ self: ["sleep", "600"], variants: root }),
+  planAgainst: () => ({ matrix: at("matrix.yaml"), against: at("lock.json"), hosts: [at("host.json")] }),
   pruneLock: fleet,
   render: fleet,
   serve: () => ({ listen: "127.0.0.1:0", lock: at("lock.json"), host: at("host.json") }),
@@ -136,4 +138,19 @@ describe("the promise rejects with the reason", () => {
     ended.abort(reason);
     await expect(working).rejects.toBe(reason);
   });
+
+  test.each(["check", "inspect"])(
+    "in the middle of a folder, of which nothing more is opened: %s",
+    async (name) => {
+      const ended = new AbortController();
+      let later = 0;
+      const onEvent = ({ bytes }: { readonly bytes: number }) => {
+        if (ended.signal.aborted) later++;
+        else if (bytes > 0) ended.abort(reason);
+      };
+      const options = { subjects: [root], ...(name === "check" && { host: at("host.json") }), onEvent };
+      await expect(call(name, options, ended.signal)).rejects.toBe(reason);
+      expect([ended.signal.aborted, later]).toEqual([true, 0]);
+    },
+  );
 });

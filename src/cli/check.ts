@@ -1,6 +1,7 @@
 /** `imgmatch check SUBJECT…`: say whether it runs on this host. Exits 3 unless that is proved. */
 
 import { basename } from "node:path";
+import { usageError } from "../errors.ts";
 import { lockPath } from "../lock/lock.ts";
 import type { CheckOptions } from "../node/check.ts";
 import type { CheckAnswer, PackageAnswer, PartAnswer } from "../node/check-answer.ts";
@@ -32,7 +33,8 @@ decides where it has this very image; else the image's label
 dev.imgmatch.requires; else the files say what they need. What was opened is
 kept below $XDG_CACHE_HOME/imgmatch (~/.cache/imgmatch).
 Of several subjects the best comes first. Exit code 0 only when it runs; of
-several subjects, when one runs; of many hosts, when it runs on each.`;
+several subjects, when one runs; of many hosts, when it runs on each; with
+--against, when no host is lost.`;
 
 export const check: Define = (command, run) =>
   withAll(
@@ -51,6 +53,11 @@ export const check: Define = (command, run) =>
         .option("--cpu", "Judge the CPU side alone, without code for GPUs")
         .option("--require-gpu", "Say no to what would run without a GPU")
         .addOption(choiceOf(choice, "--engine <name>", engineOfImages, ["docker", "podman"]))
+        .option(
+          "--against <subject>",
+          "Compare with what ran until now: exit 1 when a host is lost, or no longer proved",
+        )
+        .option("--markdown", "With --against: write Markdown, for a pull request or $GITHUB_STEP_SUMMARY")
         .option("--all", "Show a line for each package, also for those that run"),
     withRegistries,
     withTrust,
@@ -59,7 +66,7 @@ export const check: Define = (command, run) =>
     .action(run(checkCommand));
 
 async function checkCommand(
-  flags: CheckOptions & JsonFlag & { readonly all?: boolean },
+  flags: CheckOptions & JsonFlag & { readonly all?: boolean; readonly markdown?: boolean },
   context: CommandContext,
 ): Promise<ExitCode> {
   const { checkWith, isAboutMany } = await import("../node/check.ts");
@@ -69,6 +76,19 @@ async function checkCommand(
     if (event.type === "open") progress.layer(event);
   };
   const options = { ...flags, self: context.self, onEvent };
+  const { against } = options;
+  if (flags.markdown && (against === undefined || flags.json))
+    throw usageError("--markdown writes what --against compares", "name --against, and leave --json out");
+  if (against !== undefined) {
+    const { comparisonLines, comparisonMarkdown } = await import("./report/comparison-lines.ts");
+    const { losesHosts } = await import("../node/compare-outcomes.ts");
+    const subjects = options.subjects as readonly [string];
+    const answer = await answerOf({ ...options, subjects, against }, context).finally(progress.clear);
+    print(context, flags, answer, (style) =>
+      flags.markdown ? comparisonMarkdown(answer) : comparisonLines(answer, style),
+    );
+    return losesHosts(answer) ? exitCodes.failed : exitCodes.ok;
+  }
   if (isAboutMany(options)) {
     const answers = await answerOf(options, context).finally(progress.clear);
     await printEach(answers, flags, context, (answer) => [answer.host, ...rowOf(answer)]);
@@ -141,6 +161,11 @@ function isOpen({ fits, reasons }: PartAnswer): boolean {
   return !fits && reasons.every(({ code }) => code === "FACT_UNKNOWN");
 }
 
+/** An estimate is an answer, and no proof. */
+function openWord({ unknown: [first] }: PartAnswer): string {
+  return first?.code === "CPU_COMPILED_FOR" ? "likely not" : "not proved";
+}
+
 /** The answer at a glance: `does not: no code for compute capability 7.5 (libfoo.so)`. */
 function headLine(answer: CheckAnswer, place: string, style: Style): string {
   const { fits, file, conditions, reasons, packages } = answer;
@@ -159,7 +184,7 @@ function isLike({ reasons }: PackageAnswer, first: CheckAnswer["reasons"][number
 function wordOf(answer: PartAnswer, place: string, style: Style): string {
   const { fits, why, withoutGpu } = answer;
   const because = why === null ? "" : `: ${why}`;
-  if (isOpen(answer)) return style.warn("not proved") + because;
+  if (isOpen(answer)) return style.warn(openWord(answer)) + because;
   if (!fits) return style.bad("does not") + because;
   const aside = withoutGpu === undefined ? "" : ", without its GPU code";
   return `${style.good("runs")} ${place}${aside}${why === null ? "" : `, slower than it could${because}`}`;
@@ -201,6 +226,6 @@ function rowOf(answer: CheckAnswer): readonly string[] {
   }
   const [first] = reasons;
   return first === undefined
-    ? ["not proved", `${unknown[0]?.code}: ${unknown[0]?.message}`]
-    : [isOpen(answer) ? "not proved" : "does not", `${first.code}: ${first.message}`];
+    ? [openWord(answer), `${unknown[0]?.code}: ${unknown[0]?.message}`]
+    : [isOpen(answer) ? openWord(answer) : "does not", `${first.code}: ${first.message}`];
 }

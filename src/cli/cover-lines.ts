@@ -35,6 +35,7 @@ export function coverLines(report: CoverReport, style: Style): readonly string[]
       ),
     ]),
     ...idleLines(report, style),
+    ...unusedCodeLines(report, style),
     ...(whatIf === undefined ? [] : whatIfLines(whatIf, report, style)),
     ...(pullPlan === undefined ? [] : pullLines(pullPlan, report, style)),
     ...(suggestion === undefined ? [] : suggestionLines(suggestion, report, style)),
@@ -82,6 +83,20 @@ function idleLines(report: CoverReport, style: Style): readonly string[] {
   return [
     ...listed(style.warn(`${count(unused.length, "image")} that no ${words.nounOf(report)} gets`), unused),
     ...listed(`${count(pinned.length, "image")} for those who pin`, pinned),
+  ];
+}
+
+const mostUnused = 12;
+
+function unusedCodeLines(report: CoverReport, style: Style): readonly string[] {
+  const rows = words.unusedCodeRows(report);
+  if (rows.length === 0) return [];
+  const rest = rows.length - mostUnused;
+  return [
+    "",
+    style.strong(words.unusedCodeHead(report)),
+    ...indented(rows.slice(0, mostUnused), style),
+    ...(rest > 0 ? [`  and ${rest} more (--json has all)`] : []),
   ];
 }
 

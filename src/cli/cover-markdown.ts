@@ -10,6 +10,7 @@ export function coverMarkdown(report: CoverReport): readonly string[] {
   const { whatIf, pullPlan, suggestion, checked = [], violations, images } = report;
   const lacking = words.lackingClasses(report);
   const sources = words.sourceRows(report);
+  const unused = words.unusedCodeRows(report);
   const idle = images.filter(({ hosts }) => hosts === 0);
   return [
     `### ${escaped(words.headline(report))}`,
@@ -45,6 +46,9 @@ export function coverMarkdown(report: CoverReport): readonly string[] {
       ? []
       : details("Where CPU features are known from", table(["class", "from"], sources))),
     ...(lacking.length === 0 ? [] : details("Who gets nothing, or leaves GPUs unused", lackItems(report))),
+    ...(unused.length === 0
+      ? []
+      : details(words.unusedCodeHead(report), table(["image", "code", ""], unused))),
     ...(idle.length === 0
       ? []
       : details(

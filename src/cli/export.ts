@@ -1,8 +1,10 @@
 /** `imgmatch export KIND`: writes the fleet for another tool. */
 
 import type { ExportBakeOptions } from "../fleet/export-bake.ts";
+import type { ExportGuardOptions } from "../fleet/export-guard.ts";
 import type { GithubMatrixOptions } from "../fleet/export-github-matrix.ts";
 import type { NfdCompatOptions } from "../node/export-nfd-compat.ts";
+import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
 import {
   lockOption,
@@ -45,18 +47,30 @@ export const exportFleet: Define = (command, run) => {
     .option("--matrix <file>", "Use the lock beside this matrix", "matrix.yaml")
     .option(...lockOption)
     .action(run(nfdCompatCommand));
+  withJson(command.command("guard"))
+    .option("--matrix <file>", "Read this matrix", "matrix.yaml")
+    .option("--registry <host/path>", "Name the images there instead of at the matrix's registry")
+    .description("Write the script that asks the host before a cell's program starts")
+    .argument("<cell>", "the cell's id, as plan names it")
+    .action(run(guardCommand));
   return withScript(command, run);
 };
 
 async function bakeCommand(flags: ExportBakeOptions, context: CommandContext): Promise<void> {
-  const { exportBake } = await import("../fleet/export-bake.ts");
-  context.out(`${JSON.stringify(await exportBake(flags, context), null, 2)}\n`);
+  const { exportBakeWith } = await import("../fleet/export-bake.ts");
+  context.out(`${JSON.stringify(await exportBakeWith(ports)(flags, context), null, 2)}\n`);
 }
 
 /** Prints one line, for the output of a workflow's step. */
 async function githubMatrixCommand(flags: GithubMatrixOptions, context: CommandContext): Promise<void> {
-  const { exportGithubMatrix } = await import("../fleet/export-github-matrix.ts");
-  context.out(`${JSON.stringify(await exportGithubMatrix(flags, context))}\n`);
+  const { exportGithubMatrixWith } = await import("../fleet/export-github-matrix.ts");
+  context.out(`${JSON.stringify(await exportGithubMatrixWith(ports)(flags, context))}\n`);
+}
+
+async function guardCommand(flags: ExportGuardOptions & JsonFlag, context: CommandContext): Promise<void> {
+  const { exportGuardWith } = await import("../fleet/export-guard.ts");
+  const answer = await exportGuardWith(ports)(flags, context);
+  print(context, flags, answer, () => answer.script);
 }
 
 async function nfdCompatCommand(flags: NfdCompatOptions & JsonFlag, context: CommandContext): Promise<void> {

@@ -39,7 +39,8 @@ export function hardwareLines(report: HardwareReport, style: Style, columns: num
   const sources = Object.entries(report.sources).flatMap(([key, text]) =>
     wrap(`${key}: ${text}`, width, `${`[${numbers.get(key)}]`.padEnd(5)}`, "     "),
   );
-  return [...tables, [style.strong("Sources"), ...sources.map(style.dim)].join("\n"), ""]
+  const date = style.dim(`Tables of ${report.date}`);
+  return [...tables, [style.strong("Sources"), ...sources.map(style.dim), date].join("\n"), ""]
     .join("\n\n")
     .replace(/(?<!\n)\n+$/, "\n");
 }

@@ -4,6 +4,7 @@ import type { InitFromAnswer, InitFromDefinitionAnswer, InitOptions } from "../f
 import { editWords } from "../fleet/init/draft.ts";
 import { count, formatTable } from "../io/table.ts";
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
+import { shellWords } from "../node/launch/shell.ts";
 import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
 import { many, withJson } from "./flags/options.ts";
@@ -37,6 +38,7 @@ export const init: Define = (command, run) =>
     )
     .option("--host-type <names>", "With --from: build for these machine types, one or a list", ...many)
     .option("--write", "With --from Dockerfile: show the changes of the Dockerfile and make them")
+    .option("--to <file>", "Write the matrix there, with paths from its folder (default: matrix.yaml)")
     .option("--name <name>", "Name the images (default: app; with --from the folder's name)")
     .option("--registry <host/path>", "Publish the images there", "localhost:5000")
     .addHelpText("after", helpText)
@@ -45,32 +47,33 @@ export const init: Define = (command, run) =>
 async function initCommand({ from = [], ...flags }: InitFlags, context: CommandContext): Promise<ExitCode> {
   const { initWith } = await import("../fleet/init.ts");
   const answerOf = initWith(ports);
+  const plan = flags.to === undefined ? "imgmatch plan" : `imgmatch plan --matrix ${shellWords([flags.to])}`;
   if (from.length === 0) {
     const answer = await answerOf(flags, context);
-    print(context, flags, answer, () => [`wrote ${answer.written.join(", ")}`, "next: imgmatch plan"]);
+    print(context, flags, answer, () => [`wrote ${answer.written.join(", ")}`, `next: ${plan}`]);
     return exitCodes.ok;
   }
   const answer = await answerOf({ ...flags, from }, context);
   tell(answer.notes, context);
   if ("edits" in answer) {
-    print(context, flags, answer, () => initLines(answer));
+    print(context, flags, answer, () => initLines(answer, plan));
     return exitCodes.ok;
   }
-  print(context, flags, answer, () => definitionLines(answer));
+  print(context, flags, answer, () => definitionLines(answer, plan));
   for (const problem of answer.problems) tellProblem(problem, context);
   return answer.builds.every(({ equal }) => equal) ? exitCodes.ok : exitCodes.failed;
 }
 
 /** The written files, and the lines of the Dockerfile to change. */
-function initLines({ written, cells, template, edits }: InitFromAnswer): readonly string[] {
+function initLines({ written, cells, template, edits }: InitFromAnswer, plan: string): readonly string[] {
   const wrote = `wrote ${written.join(", ")}: ${count(cells, "image")} of ${template}`;
-  if (edits.length === 0 || written.includes(template)) return [wrote, "next: imgmatch plan"];
+  if (edits.length === 0 || written.includes(template)) return [wrote, `next: ${plan}`];
   const changes = edits.map((edit) => `  ${editWords(edit)}`);
-  return [wrote, `change ${template}:`, ...changes, "then: imgmatch plan"];
+  return [wrote, `change ${template}:`, ...changes, `then: ${plan}`];
 }
 
 /** Each original build with its cell, and below it the differences. */
-function definitionLines({ written, builds }: InitFromDefinitionAnswer): readonly string[] {
+function definitionLines({ written, builds }: InitFromDefinitionAnswer, plan: string): readonly string[] {
   const equal = builds.filter((build) => build.equal).length;
   const rows = builds.flatMap(({ name, cell, equal: isEqual, differences }) => [
     [isEqual ? "equal" : "differs", name, cell ?? "no cell"],
@@ -88,6 +91,6 @@ function definitionLines({ written, builds }: InitFromDefinitionAnswer): readonl
   return [
     `wrote ${written.join(", ")}: ${equal} of ${count(builds.length, "build")} ${equal === 1 ? "is a cell" : "are cells"}`,
     ...formatTable(rows),
-    "next: imgmatch plan",
+    `next: ${plan}`,
   ];
 }

@@ -11,6 +11,7 @@ import { sum } from "../io/collections.ts";
 import { count, formatTable, type TableShape } from "../io/table.ts";
 import { type GpuVendor, gpuVendors } from "../hardware/gpu-vendors.ts";
 import { amdLines } from "./inspect-amd-lines.ts";
+import { bytesSections } from "./inspect-bytes-lines.ts";
 import { nvidiaLines } from "./inspect-nvidia-lines.ts";
 
 interface InspectReport {
@@ -39,7 +40,7 @@ export function inspectLines(
   inspection: ImageInspection,
   { allFiles, style }: InspectReport,
 ): readonly string[] {
-  const { files, unopened, unreadPackages, layers, vanished = 0 } = inspection;
+  const { files, tests, bytes, unopened, unreadPackages, layers, vanished = 0 } = inspection;
   const deciding = files.filter((file) => gpuText(file) !== "" || needed(file).length > 0);
   const shown = allFiles ? files : [...deciding].sort((a, b) => weight(b) - weight(a)).slice(0, mostFiles);
   const size = layers.reduce((sum, layer) => sum + layer.size, 0);
@@ -66,11 +67,15 @@ export function inspectLines(
     ...(hidden > 0 && !allFiles
       ? [style.dim(`  and ${count(hidden, "more file")} (--files shows all)`)]
       : []),
+    ...section("Files of packages' own tests, which decide nothing", testRows(tests, allFiles)),
     ...section("Driver", driverRows(inspection)),
     ...section("Not opened", unopenedRows(unopened, allFiles)),
     ...section(
       "Packages not known, so that their files count as the image's own",
       unopenedRows(unreadPackages, allFiles),
+    ),
+    ...(bytes === undefined ? [] : bytesSections(bytes, allFiles)).flatMap(([title, rows]) =>
+      section(title, rows),
     ),
     ...section("What this image needs of a host", needRows(inspection)),
   ];
@@ -100,11 +105,16 @@ export function expectationLines(
       ],
       { ...style, heads: true },
     );
-  const lines = subjects.flatMap(({ subject }) => {
+  const lines = subjects.flatMap(({ subject, claims = [] }) => {
     const unmet = failures.filter((each) => each.subject === subject);
     if (unmet.length > 0) return [`${style.bad("not as expected")}: ${subject}`, ...table(subject, unmet)];
     if (unmatched.includes(subject)) return [`${style.warn("nothing expected")}: ${subject}`];
-    return [`${style.good("as expected")}: ${subject}`];
+    const rows = claims.map(({ claim, by, verdict }) => [claim, by, verdict]);
+    const told =
+      rows.length === 0
+        ? []
+        : tableIn(subject, [["CLAIM", "BY", "VERDICT"], ...rows], { ...style, heads: true });
+    return [`${style.good("as expected")}: ${subject}`, ...told];
   });
   const patterns = failures
     .filter(({ subject }) => subject === null)
@@ -130,7 +140,7 @@ function weight(file: InspectedFile): number {
 
 function needed({ answer }: InspectedFile): readonly string[] {
   const uses = answer?.features ?? {};
-  return Object.keys(uses).filter((name) => atLeast(uses[name], "compiledFor"));
+  return Object.keys(uses).filter((name) => atLeast(uses[name], "undecided"));
 }
 
 function cpuText(file: InspectedFile): string {
@@ -174,13 +184,20 @@ const pathWords = {
   null: "not decided",
 } as const;
 
+function testRows(tests: readonly InspectedFile[], allFiles: boolean): Rows {
+  const rows = tests.map((file) => [file.path, [cpuText(file), gpuText(file)].filter(Boolean).join(", ")]);
+  return someRows(rows, allFiles);
+}
+
 function unopenedRows(unopened: ImageInspection["unopened"], allFiles: boolean): Rows {
-  const shown = allFiles ? unopened : unopened.slice(0, mostUnopened);
-  const rest = unopened.length - shown.length;
-  return [
-    ...shown.map(({ path, reason }) => [`${path}: ${reason}`]),
-    ...(rest > 0 ? [[`and ${rest} more (--files shows all)`]] : []),
-  ];
+  const rows = unopened.map(({ path, reason }) => [`${path}: ${reason}`]);
+  return someRows(rows, allFiles);
+}
+
+function someRows(rows: Rows, allFiles: boolean): Rows {
+  const rest = allFiles ? 0 : rows.length - mostUnopened;
+  if (rest <= 0) return rows;
+  return [...rows.slice(0, mostUnopened), [`and ${rest} more (--files shows all)`]];
 }
 
 function needRows(inspection: ImageInspection): Rows {
@@ -189,12 +206,14 @@ function needRows(inspection: ImageInspection): Rows {
   const mayUse = Object.entries(cpu.features)
     .filter(([, use]) => use === "mayBeUsed")
     .map(([name]) => name);
-  const { compiledFor } = requires.cpu;
-  const proved = requires.cpu.features.filter((name) => !compiledFor.includes(name));
+  const { compiledFor, undecided } = requires.cpu;
+  const open = [...compiledFor, ...undecided];
+  const proved = requires.cpu.features.filter((name) => !open.includes(name));
   return [
     ["CPU", [cpu.architecture, requires.cpu.level].filter(Boolean).join(", ") || "unknown"],
-    ["features", proved.join(" ") || (compiledFor.length > 0 ? "" : none)],
+    ["features", proved.join(" ") || (open.length > 0 ? "" : none)],
     ...(compiledFor.length > 0 ? [["compiled for", compiledFor.join(" ")]] : []),
+    ...(undecided.length > 0 ? [["not proved", undecided.join(" ")]] : []),
     ...(mayUse.length > 0 ? [["may be used", mayUse.join(" ")]] : []),
     ...(cpu.hwcaps.length > 0 ? [["glibc-hwcaps", cpu.hwcaps.join(" ")]] : []),
     ...(requires.kernel === null ? [] : [["kernel", `Linux ${requires.kernel}`]]),

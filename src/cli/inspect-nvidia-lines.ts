@@ -28,12 +28,13 @@ function nvidiaTexts({ gpu }: InspectedFile): readonly string[] {
 }
 
 function cudaLines({ requires: { cuda, choices } }: ImageInspection): readonly (readonly string[])[] {
+  const by = cuda?.toolkitFile == null ? "" : ` (${cuda.toolkitFile})`;
   const raised = cuda?.raisedBy == null ? "" : ` (${cuda.raisedBy})`;
   return [
     ...(cuda === null
       ? []
       : [
-          ["toolkit", cuda.toolkit ?? "unknown"],
+          ["toolkit", `${cuda.toolkit ?? "unknown"}${by}`],
           ["driver", `${driverText(cuda.driver)}${raised}`],
         ]),
     ...choices.cuda.map(({ by, toolkit, driver, code }) => [
@@ -65,6 +66,11 @@ type Driver = NonNullable<NonNullable<ImageInspection["requires"]["cuda"]>["driv
 function driverText(driver: NonNullable<ImageInspection["requires"]["cuda"]>["driver"]): string {
   if (driver === null) return "unknown";
   if (driver.mode === "bundled") return `exactly ${driver.version} (bundled)`;
-  if (driver.mode === "compat") return compatText(driver);
-  return `at least ${driver.minimum}${driver.l4t === undefined ? "" : `; on a Jetson that of L4T ${driver.l4t}`}`;
+  const links = Object.entries(driver.links ?? {}).map(
+    ([library, file]) => `; not that of JetPack 7, which has no ${library}: ${file} is linked with it`,
+  );
+  const l4t =
+    driver.mode === "compat" || driver.l4t === undefined ? "" : `; on a Jetson that of L4T ${driver.l4t}`;
+  const text = driver.mode === "compat" ? compatText(driver) : `at least ${driver.minimum}`;
+  return [text, l4t, ...links].join("");
 }

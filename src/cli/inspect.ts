@@ -29,10 +29,13 @@ export const inspect: Define = (command, run) =>
       )
       .option(
         "--expect <words>",
-        "Exit with 1 unless each subject is so: sm_80, !sm_70, gfx942, ptx>=90, no-gpu-code, gpu-code<=500MB, cuda==12, driver<=550, march<=x86-64-v3, may-use<=x86-64-v4, glibc<=2.28, musl, per-library",
+        "Exit with 1 unless each subject is so: sm_80, !sm_70, gfx942, ptx>=90, no-gpu-code, gpu-code<=500MB, cuda==12, driver<=550, march<=x86-64-v3, may-use<=x86-64-v4, glibc<=2.28, musl, claims, per-library",
       )
       .option("--expect-file <file>", 'Read expectations by file name: a line "app-*.whl": sm_80 for each')
       .option("--sarif <file>", "Write failed expectations to this file too, as SARIF 2.1.0")
+      .addOption(
+        choice(command, "--only <kind>", "Leave code for CPUs unread, which takes most of the time", ["gpu"]),
+      )
       .option("--files", "Show every file, not only those that decide")
       .addOption(choice(command, "--engine <name>", engineOfImages, ["docker", "podman"]))
       .addOption(choice(command, "--from <place>", "Look for a name only there", ["engine", "registry"]))

@@ -4,6 +4,7 @@ import { usageError } from "../errors.ts";
 import type { MergeLocksOptions, RemoveFromLockAnswer, RemoveFromLockOptions } from "../fleet/lock.ts";
 import type { FleetChoice } from "../fleet/open/fleet-choice.ts";
 import { count } from "../io/table.ts";
+import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
 import { withBases, withFleet } from "./flags/fleet-options.ts";
 import { withJson } from "./flags/options.ts";
@@ -51,8 +52,8 @@ async function lockCommand(flags: LockFlags, context: CommandContext): Promise<v
 }
 
 async function updateBasesCommand(flags: LockFlags, context: CommandContext): Promise<void> {
-  const { updateBases } = await import("../fleet/lock.ts");
-  const answer = await updateBases(flags, context);
+  const { updateBasesWith } = await import("../fleet/lock.ts");
+  const answer = await updateBasesWith(ports)(flags, context);
   const { checked, updates } = answer;
   print(context, flags, answer, () =>
     updates.map(({ ref, from, to, cells }) => `${ref}  ${from} → ${to}  ${count(cells.length, "cell")}`),
@@ -63,8 +64,8 @@ async function updateBasesCommand(flags: LockFlags, context: CommandContext): Pr
 }
 
 async function pruneCommand(flags: LockFlags, context: CommandContext): Promise<void> {
-  const { pruneLock } = await import("../fleet/lock.ts");
-  const answer = await pruneLock(flags, context);
+  const { pruneLockWith } = await import("../fleet/lock.ts");
+  const answer = await pruneLockWith(ports)(flags, context);
   const { removed } = answer;
   print(context, flags, answer, () => removed);
   if (!flags.json)

@@ -19,9 +19,11 @@ export function progressTo({ terminal, err }: CommandContext) {
     /** Draws opened layers, and leaves other events alone. */
     layer(event: OpenEvent | Notice): void {
       if (event.type !== "open" || performance.now() - drawn < redrawMs) return;
-      const { layer, layers, bytes } = event;
+      const { layer, layers, bytes, total } = event;
+      const mebibytes = (count: number) => Math.round(count / 2 ** 20);
       const of = layers === null ? "" : ` of ${layers}`;
-      draw(`layer ${layer + 1}${of}, ${Math.round(bytes / 2 ** 20)} MiB opened`);
+      const ofBytes = total === null ? "" : ` of ${mebibytes(Math.max(total, bytes))}`;
+      draw(`${layers === 1 ? "" : `layer ${layer + 1}${of}, `}${mebibytes(bytes)}${ofBytes} MiB opened`);
     },
     clear(): void {
       if (drawn > 0) err(mark("clearLine"));

@@ -3,11 +3,13 @@
 import type { Problem } from "../errors.ts";
 import { exitCodes, problemCodes, type ExitCode } from "../problem-codes.ts";
 import type { ExplainedPlan, PlanOptions } from "../fleet/plan.ts";
+import type { PlanAgainstOptions } from "../cover/plan-against.ts";
 import type { PlanCellJson } from "../fleet/plan/plan-json.ts";
 import { openActions, type ChangedFiles, type InputComparison } from "../fleet/plan/planned-cell.ts";
 import type { FleetBuildEvent } from "../fleet/run/build-events.ts";
 import type { Notice } from "../io/world.ts";
 import { tableRows } from "../io/table.ts";
+import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
 import {
   withBases,
@@ -17,7 +19,7 @@ import {
   withRebuild,
   withWorkspace,
 } from "./flags/fleet-options.ts";
-import { withAll } from "./flags/options.ts";
+import { catalogOption, driverOption, many, withAll } from "./flags/options.ts";
 import { overFleets } from "./over-fleets.ts";
 import { type JsonFlag, print, tellProblem } from "./print.ts";
 import { annotate } from "./report/annotation.ts";
@@ -33,6 +35,14 @@ export const plan: Define = (command, run) =>
       .option("--check", "Exit 1 when the plan has work to do; a conflict is 6 in any case")
       .option("--all", "Name every cell, those too that are unchanged, excluded or impossible")
       .option("--markdown", "Write the plan for a pull request or a job's summary")
+      .option("--against <lock>", "Say instead which hosts this change loses; exit 1 when it loses one")
+      .option(
+        "--hosts <path>",
+        "With --against: facts of hosts, files, folders, or - for standard input",
+        ...many,
+      )
+      .option("--catalog <names>", catalogOption, ...many)
+      .option("--driver <version>", driverOption, ...many)
       .option(
         "--push",
         "Plan for build --push: count what was not pushed as not built, and read the version's index",
@@ -48,14 +58,17 @@ export const plan: Define = (command, run) =>
     withBases,
   ).action(run(overFleets(planCommand, () => "whole")));
 
-interface PlanFlags extends PlanOptions, JsonFlag {
+interface PlanFlags extends PlanOptions, Partial<PlanAgainstOptions>, JsonFlag {
   readonly check?: boolean;
   readonly all?: boolean;
   readonly markdown?: boolean;
 }
 
 async function planCommand(flags: PlanFlags, context: CommandContext): Promise<ExitCode> {
-  const { plan: answerOf } = await import("../fleet/plan.ts");
+  const { against } = flags;
+  if (against !== undefined) return compareWith({ ...flags, against }, context);
+  const { planWith } = await import("../fleet/plan.ts");
+  const answerOf = planWith(ports);
   const { explain } = flags;
   const problems: Problem[] = [];
   const world = { ...context, onEvent: keepProblems(problems, flags, context) };
@@ -76,6 +89,23 @@ async function planCommand(flags: PlanFlags, context: CommandContext): Promise<E
   if (conflicts.length > 0) return exitCodes.conflict;
   const isOpen = problems.length > 0 || cells.some(({ action }) => openActions.includes(action));
   return flags.check && isOpen ? exitCodes.failed : exitCodes.ok;
+}
+
+async function compareWith(
+  flags: PlanFlags & PlanAgainstOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const [{ planAgainstWith }, { losesHosts }, { comparisonLines, comparisonMarkdown }] = await Promise.all([
+    import("../cover/plan-against.ts"),
+    import("../node/compare-outcomes.ts"),
+    import("./report/comparison-lines.ts"),
+  ]);
+  const { matrix = "matrix.yaml", against, hosts = [], catalog = [], driver = [] } = flags;
+  const answer = await planAgainstWith(ports)({ matrix, against, hosts, catalog, driver }, context);
+  print(context, flags, answer, (style) =>
+    flags.markdown ? comparisonMarkdown(answer) : comparisonLines(answer, style),
+  );
+  return losesHosts(answer) ? exitCodes.failed : exitCodes.ok;
 }
 
 /** A build would end each of these cells with the same code. */

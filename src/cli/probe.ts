@@ -1,13 +1,14 @@
 /** `imgmatch probe`: print what this machine is. A broken host is a fact too, so it exits 0. */
 
 import { ImgmatchError } from "../errors.ts";
-import { describeHostFacts, formatFactsLine, formatHostFacts } from "../facts/format-facts.ts";
+import { formatFactsLine, formatHostFacts } from "../facts/format-facts.ts";
 import type { HostFacts } from "../facts/facts.ts";
 import type { HostChoice } from "../host/probe.ts";
 import { printableReport } from "../printable.ts";
 import type { CommandContext, Define } from "./command.ts";
 import { withHost } from "./flags/options.ts";
 import type { JsonFlag } from "./print.ts";
+import { describeHostFacts } from "./probe-lines.ts";
 
 interface ProbeFlags extends HostChoice, JsonFlag {
   readonly eachLine?: boolean;

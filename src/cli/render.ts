@@ -3,6 +3,7 @@
 import { type ExitCode, exitCodes } from "../problem-codes.ts";
 import type { RenderOptions } from "../fleet/render.ts";
 import { count } from "../io/table.ts";
+import { ports } from "../ports.ts";
 import type { CommandContext, Define } from "./command.ts";
 import { withMatrix } from "./flags/fleet-options.ts";
 import { type JsonFlag, print, tell } from "./print.ts";
@@ -17,8 +18,8 @@ export const render: Define = (command, run) =>
 
 async function renderCommand(flags: RenderOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
   if (flags.check) return checkRendered(flags, context);
-  const { render: answerOf } = await import("../fleet/render.ts");
-  const answer = await answerOf({ ...flags, check: false }, context);
+  const { renderWith } = await import("../fleet/render.ts");
+  const answer = await renderWith(ports)({ ...flags, check: false }, context);
   const { rendered, written, removed, orphans } = answer;
   const tail = removed.length > 0 ? `, ${removed.length} removed` : "";
   print(context, flags, answer, () => [
@@ -33,11 +34,11 @@ async function renderCommand(flags: RenderOptions & JsonFlag, context: CommandCo
 }
 
 async function checkRendered(flags: RenderOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
-  const [{ render: answerOf }, { driftError, hasDrift }] = await Promise.all([
+  const [{ renderWith }, { driftError, hasDrift }] = await Promise.all([
     import("../fleet/render.ts"),
     import("../fleet/dockerfile/drift.ts"),
   ]);
-  const answer = await answerOf({ ...flags, check: true }, context);
+  const answer = await renderWith(ports)({ ...flags, check: true }, context);
   const isCurrent = !hasDrift(answer);
   if (!isCurrent && !flags.json) throw driftError(answer);
   print(context, flags, answer, () => [`${count(answer.rendered, "Dockerfile")} up to date`]);

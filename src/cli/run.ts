@@ -7,6 +7,7 @@ import type { CommandContext, Define } from "./command.ts";
 import {
   allowBusy,
   choice,
+  engineOfRun,
   many,
   noDeprecated,
   wantedGpus,
@@ -40,7 +41,7 @@ export const run: Define = (command, run) =>
         .option(...wantedGpus)
         .option(...allowBusy)
         .option("--dry-run", "Print the docker command instead of running it")
-        .addOption(choice(command, "--engine <name>", "Run with this engine", ["docker", "podman"], "docker"))
+        .addOption(choice(command, "--engine <name>", engineOfRun, ["docker", "podman"]))
         .option("--option <word>", "Add a word to the engine's run", ...many)
         .allowUnknownOption(),
     ),

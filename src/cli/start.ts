@@ -15,14 +15,16 @@ import {
   writeFileSync,
 } from "node:fs";
 import type Module from "node:module";
-import { dirname, join } from "node:path";
+import { sep } from "node:path";
 import { Script } from "node:vm";
 import { attempt } from "../io/attempt.ts";
 
 /** A path from here. The name holds a digest of the program, so that another program never gets this cache. */
 declare const IMGMATCH_PROGRAM: string;
 
-const path = join(__dirname, IMGMATCH_PROGRAM);
+// Each function of Node that runs first here is compiled, as `join` would be.
+const parts = [__dirname, ...IMGMATCH_PROGRAM.split("/")];
+const path = parts.join(sep);
 // Node's variable for its own compile cache.
 const isCaching = process.env.NODE_DISABLE_COMPILE_CACHE === undefined;
 // Each kind of GPU is read by code of its own. Machines with different GPUs may share this folder, and a machine may get another GPU.
@@ -50,7 +52,14 @@ program.paths = module.paths;
 require.cache[path] = program;
 script
   .runInThisContext()
-  .call(program.exports, program.exports, program.require.bind(program), program, path, dirname(path));
+  .call(
+    program.exports,
+    program.exports,
+    program.require.bind(program),
+    program,
+    path,
+    parts.slice(0, -1).join(sep),
+  );
 program.loaded = true;
 
 /** Renames the file when all of it is on the disk. A failure only makes the next start as slow as this one. */

@@ -11,6 +11,7 @@ import {
   type Word,
   splitWords,
 } from "../fleet/dockerfile/instructions.ts";
+import { mountFields } from "../fleet/dockerfile/mount-fields.ts";
 
 /** A text to put into the source, and its place. */
 interface Insertion {
@@ -86,19 +87,12 @@ function mayMatch(source: string, own: string): boolean {
 function ofMounts(instruction: Instruction, own: string, to: string): Insertion[] {
   const [, ...all] = splitWords(instruction.text);
   return all.slice(0, flagCount(all)).flatMap(({ text: flag, start, end }): Insertion[] => {
-    if (!flag.startsWith("--mount=")) return [];
-    const offset = start + "--mount=".length;
-    const fields = [...flag.slice("--mount=".length).matchAll(/[^,]+/g)].map((match) => {
-      const [key = "", ...value] = match[0].split("=");
-      const unquoted = value.join("=").replace(/["']/g, "");
-      const name = key.replace(/["']/g, "").toLowerCase();
-      return { name, value: unquoted, at: offset + match.index + key.length + 1 };
-    });
-    const value = (name: string) => fields.find((field) => field.name === name)?.value;
-    if (value("from") !== undefined || (value("type") ?? "bind") !== "bind") return [];
-    const source = fields.find(({ name }) => name === "source" || name === "src");
+    const fields = mountFields(flag);
+    if (fields === null || fields.has("from") || (fields.get("type")?.value ?? "bind") !== "bind") return [];
+    const source = fields.get("source");
     const last = /["']$/.test(flag) ? end - 2 : end - 1;
     if (source === undefined) return [{ at: offsetIn(instruction, last) + 1, text: `,source=${to}` }];
-    return mayMatch(source.value, own) ? [{ at: offsetIn(instruction, source.at), text: `${to}/` }] : [];
+    if (!mayMatch(source.value, own)) return [];
+    return [{ at: offsetIn(instruction, start + source.at), text: `${to}/` }];
   });
 }

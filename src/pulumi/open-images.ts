@@ -3,6 +3,7 @@
 import { ImgmatchError, wholeMessage } from "../errors.ts";
 import type { ReadyCell } from "../fleet/engines/jobs.ts";
 import { findPublished } from "../fleet/publish/publish-image.ts";
+import type { LockedCode } from "../lock/lock.ts";
 import type { Measured } from "../lock/requirement.ts";
 import { measuredOf } from "../lock/needed-requirement.ts";
 import type { Digest } from "../oci/digest.ts";
@@ -19,6 +20,7 @@ export interface MadeImage extends Pick<RegistryImage, "manifest" | "blobs"> {
   readonly digest: Digest | null;
   /** null where it was not opened. */
   readonly measured: Measured | null;
+  readonly code?: LockedCode | undefined;
 }
 
 export const nothing: MadeImage = { digest: null, manifest: null, blobs: null, measured: null };
@@ -38,7 +40,7 @@ export function imageOpener({ plan, examine, registry, push }: PreparedFleet, wa
     if (examine === null) return image;
     const { locked } = planned;
     const known = published !== null && locked?.digest === published.digest ? measuredOf(locked) : undefined;
-    if (known !== undefined) return { ...image, measured: known };
+    if (known !== undefined) return { ...image, measured: known, code: locked?.code };
     const subject =
       published === null
         ? { id: `${repository}:${planned.tag}`, size: null }
@@ -46,7 +48,7 @@ export function imageOpener({ plan, examine, registry, push }: PreparedFleet, wa
     const found = await examine({ cell: planned.cell.id, image: subject }, { signal, onLog: () => {} });
     for (const { code, message, details } of found.warnings)
       warn(`${planned.cell.id}: ${code}: ${wholeMessage({ message, details: details ?? [] })}`);
-    return { ...image, measured: found.measured };
+    return { ...image, measured: found.measured, code: found.code };
   }
   async function built(planned: ReadyCell, repoDigest: string): Promise<MadeImage> {
     if (!push) return open(planned, null);

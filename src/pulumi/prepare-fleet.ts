@@ -122,6 +122,7 @@ async function open(
   { matrix, publishTo, args }: PlainArgs,
 ): Promise<readonly [Fleet, string]> {
   const options = {
+    writeGuard: ports.writeGuard,
     ...(publishTo === undefined ? {} : { registry: publishTo }),
     ...(args === undefined ? {} : { args }),
   };

@@ -90,7 +90,7 @@ describe("a rebuild", () => {
     await lockPlan(folder);
     const baked = await run(folder, "export", "bake", "--no-cache=2026-W47");
     expect(JSON.parse(baked.out).target["x86-64-v2"]["dockerfile-inline"]).toContain(
-      `base@${digest}\nARG IMGMATCH_REBUILD=2026-W47\n`,
+      `base@${digest}\nCOPY imgmatch-rebuild-2026-W47* /\nARG IMGMATCH_REBUILD=2026-W47\n`,
     );
     const jobs = await run(folder, "export", "github-matrix", "--no-cache=2026-W47");
     expect(JSON.parse(jobs.out).include).toHaveLength(2);

@@ -203,3 +203,18 @@ describe("check of files for several architectures", () => {
     expect(await answers(system)).toMatchObject({ amd64: runs, arm64: { fits: null } });
   });
 });
+
+it("an Arm program that asks the CPU runs, with what it may use and the host lacks", async () => {
+  // mrs x0, id_aa64isar0_el1; eor3 v0.16b, v1.16b, v2.16b, v3.16b
+  const asking = makeProgram(
+    [{ name: ".text", bytes: new Uint8Array(Uint32Array.of(0xd5380600, 0xce020c20).buffer) }],
+    elfMachine.aarch64,
+  );
+  const { arm64 } = await answers({ "bin/sum": asking });
+  expect(arm64).toEqual({
+    fits: true,
+    notes: [
+      "it may use sha3, which this host's CPU does not have, where a question of its own, which nobody has followed, allows it",
+    ],
+  });
+});

@@ -8,7 +8,17 @@ import { makeContainer, makeEntry } from "../inspect/support/make-fatbin.ts";
 import { makeImage, makeTar, savedFiles } from "../inspect/support/make-image.ts";
 import { makeLibrary } from "../inspect/support/make-library.ts";
 import { makeZip } from "../inspect/support/make-zip.ts";
-import { a100, amdHost, cpuHost, gpu, gpuHost, h100, mi300x, v100 } from "../resolve/support/hosts.ts";
+import {
+  a100,
+  amdHost,
+  cpuHost,
+  gpu,
+  gpuHost,
+  h100,
+  levelV3,
+  mi300x,
+  v100,
+} from "../resolve/support/hosts.ts";
 import { makeFolder } from "../support/folders.ts";
 import { runInProcess } from "../support/run-cli.ts";
 
@@ -49,6 +59,22 @@ const cublas = (cuda: 12 | 13, ...targets: readonly number[]) =>
   installed(`nvidia_cublas_cu${cuda}`, `${cuda}.0`, {
     [`nvidia/cu${cuda}/lib/libcublas.so.${cuda}`]: gpuLibrary(codeOf(cuda, ...targets)),
   });
+/** What the wheels of CUDA 13.2 hold beside: nvblas, the runtime for devices, and CUPTI with its tools. */
+const besideCublas = {
+  ...installed("nvidia_cublas", "13.4.1.3", {
+    "nvidia/cu13/lib/libcublas.so.13": gpuLibrary(codeOf(13, 90)),
+    "nvidia/cu13/lib/libnvblas.so.13": makeLibrary({ needed: ["libcublas.so.13"] }),
+  }),
+  ...installed("nvidia_cuda_runtime", "13.2.86", {
+    "nvidia/cu13/lib/libcudart.so.13": makeLibrary({}),
+    "nvidia/cu13/lib/libcudadevrt.a": codeOf(13, 90),
+  }),
+  ...installed("nvidia_cuda_cupti", "13.2.86", {
+    "nvidia/cu13/lib/libcupti.so.13": makeLibrary({}),
+    "nvidia/cu13/lib/libpcsamplingutil.so": makeLibrary({}),
+    "nvidia/cu13/lib/libcheckpoint.so": gpuLibrary(codeOf(13, 90), ["libcuda.so.1"]),
+  }),
+};
 const numba = (files: Files = {}) =>
   installed("numba", "0.68.0", {
     [`numba/${module("_dispatcher")}`]: makeLibrary({}),
@@ -122,7 +148,10 @@ describe("check of an environment", () => {
       ...{ toolkit: "13.0", code: ["sm_90", "compute_50@6.5", "compute_90"] },
     });
     const loaded = { ...numba({ "numba/cuda/kernel.ptx": ptx("6.5", "sm_50") }) };
-    expect(await check(loaded, laptop)).toMatchObject({ exit: 3, answer: { fits: null } });
+    expect(await check(loaded, laptop)).toMatchObject({
+      ...{ exit: 0, answer: { withoutGpu: [expect.stringMatching(/\/numba\//)] } },
+    });
+    expect(await check(loaded, laptop, "--require-gpu")).toMatchObject({ exit: 3, answer: { fits: false } });
   });
 
   it("helpers of a profiler in a package decide nothing: Triton", async () => {
@@ -251,6 +280,20 @@ describe("check without a GPU", () => {
       exit: 3,
       answer: { reasons: [{ code: "NO_GPU" }] },
     });
+    const newest = await check({ ...torch(13, 90), ...besideCublas }, laptop);
+    expect([newest.first, newest.exit]).toEqual(["runs on it, without its GPU code", 0]);
+    // cuDNN loads its engines by name, for a GPU: this one has vaddps zmm0, zmm0, zmm0.
+    const older = { ...laptop.cpu, features: levelV3, level: "x86-64-v3" } as const;
+    const wide = { name: ".text", bytes: Buffer.from("62f17c4858c0c3", "hex") };
+    const cudnn = installed("nvidia_cudnn_cu13", "9.26.0", {
+      "nvidia/cudnn/lib/libcudnn.so.9": gpuLibrary(codeOf(13, 90)),
+      "nvidia/cudnn/lib/libcudnn_engines_tensor_ir.so.9": makeLibrary({ sections: [wide] }),
+    });
+    const [cpu, gpu] = [laptop, gpuHost([h100], "580.95.05", "13.0")].map((host) =>
+      check({ ...torch(13, 90), ...besideCublas, ...cudnn }, { ...host, cpu: older }),
+    );
+    expect((await cpu)?.first).toBe("runs on it, without its GPU code");
+    expect((await gpu)?.of("nvidia_cudnn_cu13")).toMatchObject({ fits: null });
     const old = installed("torch", "0.4.1", {
       [`torch/${module("_C")}`]: makeLibrary({}),
       "torch/a.so": gpuLibrary(codeOf(12, 80)),

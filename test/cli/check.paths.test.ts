@@ -128,13 +128,21 @@ describe("imgmatch check of paths", () => {
     ["1-cp312-cp312-linux_x86_64", /^runs on .* with CPython 3\.12$/, 0],
     ["1-cp312-cp312-linux_x86_64-null", /^runs on .* with CPython 3\.12$/, 0],
     ["cp312-cp312-linux_x86_64-null", /^runs on .* with CPython 3\.12$/, 0],
-    ["cp312-cp312-linux_x86_64-x8664v3", /^not proved: whether its variant x8664v3 is for this host$/, 3],
     [
-      "1-cp312-cp312-linux_x86_64-cu12.8_fa",
-      /^not proved: whether its variant cu12\.8_fa is for this host$/,
+      "cp312-cp312-linux_x86_64-x8664v3",
+      /^not proved: whether its variant x8664v3 is for this host: it holds no variant\.json$/,
       3,
     ],
-    ["py3-none-any-x8664v3", /^not proved: whether its variant x8664v3 is for this host$/, 3],
+    [
+      "1-cp312-cp312-linux_x86_64-cu12.8_fa",
+      /^not proved: whether its variant cu12\.8_fa is for this host: it holds no variant\.json$/,
+      3,
+    ],
+    [
+      "py3-none-any-x8664v3",
+      /^not proved: whether its variant x8664v3 is for this host: it holds no variant\.json$/,
+      3,
+    ],
     ["cp312-cp312-manylinux_2_28_aarch64-arm", /^does not: is tagged for linux\/arm64 /, 3],
     ["1-cp312-cp312-manylinux_2_28_aarch64-null", /^does not: is tagged for linux\/arm64 /, 3],
     [
@@ -143,8 +151,8 @@ describe("imgmatch check of paths", () => {
       3,
     ],
     [
-      "cp312-cp312-linux_x86_64-0123456789abcdefg",
-      /^not proved: whether it is for this host: its name is no wheel's$/,
+      "cp312-cp312-linux_x86_64-x86_64_v3_openblas",
+      /^not proved: whether its variant x86_64_v3_openblas is for this host: it holds no variant\.json$/,
       3,
     ],
     ["cp312-cp312-linux_x86_64-", /^not proved: whether it is for this host: its name is no wheel's$/, 3],
@@ -163,6 +171,80 @@ describe("imgmatch check of paths", () => {
     const answer = await check(putWheel(wheel(tags)), ...onGpu());
     expect(firstLine(answer)).toMatch(line);
     expect(answer.exit).toBe(exit);
+  });
+
+  describe("a variant wheel", () => {
+    const putVariant = (
+      label: string,
+      json: unknown,
+      more: readonly { path: string; content: Buffer }[] = [],
+    ) =>
+      put(
+        wheel(`cp312-cp312-linux_x86_64-${label}`),
+        makeZip([
+          { path: "app/_ops.so", content: codeFor(80) },
+          { path: "app-1.0.dist-info/variant.json", content: Buffer.from(JSON.stringify(json)) },
+          ...more,
+        ]),
+      );
+    const json = (label: string, properties: unknown) => ({
+      $schema: "https://variants-schema.wheelnext.dev/peps/825/v0.1.1.json",
+      "default-priorities": { namespace: ["nvidia"] },
+      variants: { [label]: properties },
+    });
+    const cuda = (least: string) => ({
+      nvidia: { cuda_version_lower_bound: [least], sm_arch: ["80_real", "90_real"] },
+    });
+
+    it("is for a host that has one value of each of its features", async () => {
+      const fits = await check(putVariant("cu122", json("cu122", cuda("12.2"))), ...onGpu());
+      expect(firstLine(fits)).toMatch(/^runs on .* with CPython 3\.12$/);
+      const { out, exit } = await check(putVariant("cu128", json("cu128", cuda("12.8"))), ...onGpu());
+      expect(out).toContain(
+        "  VARIANT_MISMATCH: is the variant cu128 for nvidia :: cuda_version_lower_bound :: 12.8, this host has a driver of CUDA 12.2\n" +
+          "    fix: take the wheel of another variant; the variant null is for every host\n",
+      );
+      expect(exit).toBe(3);
+      const onT4s = await check(putVariant("cu122", json("cu122", cuda("12.2"))), ...onT4);
+      expect(onT4s.out).toContain("sm_arch :: 80_real or 90_real, this host has compute capability 7.5");
+    });
+
+    it.each([
+      ["cu122", json("cu122", { x: { y: ["z"] } }), "nobody knows x :: y :: z"],
+      [
+        "cu122",
+        json("cu122", { nvidia: { sm_arch: ["90a_real"] } }),
+        "nobody knows nvidia :: sm_arch :: 90a_real",
+      ],
+      ["cu122", json("cu128", cuda("12.2")), "its variant.json is of the variant cu128"],
+      ["null", json("null", cuda("12.2")), "its variant.json has properties, and that variant has none"],
+      ["cu122", { variants: {} }, "its variant.json is not understood: it does not name exactly one variant"],
+      ["cu122", [], "its variant.json is not understood: it names no variants"],
+      [
+        "cu122",
+        json("cu122", { NV: {} }),
+        "its variant.json is not understood: a namespace is not understood",
+      ],
+      [
+        "cu122",
+        json("cu122", { nvidia: { sm_arch: [] } }),
+        "its variant.json is not understood: a feature of nvidia is not understood",
+      ],
+      [
+        "cu122",
+        { ...json("cu122", cuda("12.2")), $schema: "https://x/v2.0.0.json" },
+        "its variant.json is not understood: its schema is of version 2",
+      ],
+    ])("is not proved to be for a host: %s %j", async (label, content, why) => {
+      const { out, exit } = await check(putVariant(label, content), ...onGpu());
+      expect(out).toMatch(/^not proved: /);
+      expect(out).toContain(`  TAG_UNKNOWN: whether its variant ${label} is for this host: ${why}\n`);
+      expect(exit).toBe(3);
+    });
+
+    it("that is for every host has no properties", async () => {
+      expect(await check(putVariant("null", json("null", {})), ...onGpu())).toMatchObject({ exit: 0 });
+    });
   });
 
   it("a wheel for any platform without a program runs; nothing proves that of another file", async () => {

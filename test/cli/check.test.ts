@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { formatHostFacts } from "../../src/facts/format-facts.ts";
@@ -13,6 +14,7 @@ import { indexOf } from "../oci/registry/support/index-of-lock.ts";
 import { a100, cpuHost, gpuHost, levelV3 } from "../resolve/support/hosts.ts";
 import { cuda, image, lockOf, requirement, rocmImage } from "../resolve/support/locks.ts";
 import { makeContainer, makeEntry } from "../inspect/support/make-fatbin.ts";
+import { makeLibrary } from "../inspect/support/make-library.ts";
 import { gzipped, type MadeFile, makeTar } from "../inspect/support/make-image.ts";
 import { makeFolder } from "../support/folders.ts";
 import { runInProcess } from "../support/run-cli.ts";
@@ -173,6 +175,58 @@ describe("an index that imgmatch wrote", () => {
     expect(out).toMatch(/^does not: .*\n/);
     expect(out).toContain("NO_GPU");
     expect(exit).toBe(3);
+  });
+});
+
+describe("PTX that is older than its image's toolkit, under a driver between both", () => {
+  const newer = makeContainer([makeEntry({ kind: 1, arch: 90, version: [9, 3] })]);
+  const files = [
+    { path: "opt/app.so", content: makeLibrary({ sections: [{ name: ".nv_fatbin", bytes: newer }] }) },
+    { path: "opt/kernel.ptx", content: Buffer.from(".version 8.0\n.target sm_75\n.address_size 64\n") },
+  ];
+  const code = ["compute_75@8.0", "compute_90"];
+  const minimum = { driver: { mode: "host", minimum: "580.65.06" } } as const;
+  const fleet = (...entries: readonly string[]): Lock => ({
+    ...lockOf({ gpu: image({ requires: requirement(cuda("13.3", entries, minimum)) }) }),
+    version: "1.0",
+  });
+  const facts = () => join(folder, "gpu.json");
+  const command = async (...args: readonly string[]) =>
+    runInProcess(args, { env: { HOME: folder }, cwd: folder });
+
+  beforeEach(() => writeFileSync(facts(), formatHostFacts(gpuHost([a100], "580.95.05", "13.0"))));
+
+  it("is adopted with its version, which resolve, labels and check of the lock read", async () => {
+    const name = `${await serve({ architecture: "amd64", files })}/team/app:1.0`;
+    const lock = join(folder, "adopted.json");
+    expect(await command("adopt", name, "--lock", lock)).toMatchObject({ exit: 0 });
+    const { images }: Lock = JSON.parse(readFileSync(lock, "utf8"));
+    expect(images["1.0"]?.requires.cuda).toMatchObject({ toolkit: "13.3", code });
+    expect(await check(name, "--host", facts(), "--lock", lock, "--json")).toMatchObject({
+      ...{ exit: 0, out: expect.stringContaining('"judgedBy": "lock"') },
+    });
+    expect((await command("resolve", "--lock", lock, "--host", facts())).out).toContain(`${name}@sha256:`);
+    const labelled = ["labels", "--lock", lock, "--format", "json"];
+    expect(JSON.parse((await command(...labelled, "--host", facts())).out).labels).toMatchObject({
+      "image.app": "1.0",
+    });
+    expect((await command(...labelled, "--hosts", facts())).out).toMatch(/"image\.app[^"]*": "1\.0"/);
+  });
+
+  it.each<[string, readonly string[], boolean]>([
+    ["its version", code, true],
+    ["no version", ["compute_75", "compute_90"], false],
+  ])("is judged by %s in a label and in an index", async (_, entries, fits) => {
+    const label13 = { [label]: JSON.stringify(requirement(cuda("13.3", entries, minimum))) };
+    const names = [
+      await serve({ architecture: "amd64", labels: label13 }),
+      await serveFleet(fleet(...entries)),
+    ];
+    const said = fits ? { exit: 0, out: "runs" } : { exit: 3, out: "PTX_TOO_NEW" };
+    for (const host of names)
+      expect(await check(`${host}/team/app:1.0`, "--host", facts())).toMatchObject({
+        ...{ exit: said.exit, out: expect.stringContaining(said.out) },
+      });
   });
 });
 

@@ -131,13 +131,13 @@ describe("imgmatch cover", () => {
     expect(out).toMatch(
       /where CPU features are known from\n {2}c2 {2}lscpu of p4d.24xlarge\n {2}c3 {2}no capture/,
     );
-    expect(out).toMatch(/ x86-64\+ /);
+    expect(out).toMatch(/ x86-64-v3\+ /);
     const markdown = await cover([...lock, ...types, "--markdown"]);
     expect(markdown.out).toContain("<details><summary>Where CPU features are known from</summary>");
     const json = JSON.parse((await cover([...lock, ...types, "--json"])).out) as CoverReport;
     expect(json.classes.map(({ host }) => [host.nativeUndecided, host.cpuSources])).toEqual([
       [false, ["lscpu of p4d.24xlarge"]],
-      [true, ["no capture of Intel there"]],
+      [true, ["no capture of Intel there: x86-64-v3, as every CPU of Intel here"]],
     ]);
   });
 

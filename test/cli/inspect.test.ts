@@ -8,7 +8,7 @@ import { makeContainer, makeEntry } from "../inspect/support/make-fatbin.ts";
 import { inspectLines } from "../../src/cli/inspect-lines.ts";
 import { styleFor } from "../../src/cli/report/style.ts";
 import { inspectionOf } from "../../src/inspect/inspection.ts";
-import { madeFile, madeImage } from "../inspect/support/made-opened.ts";
+import { madeFile, madeImage, madePackage, sitePackages } from "../inspect/support/made-opened.ts";
 import { makeFolder } from "../support/folders.ts";
 import { needs } from "../support/needs.ts";
 import { runInProcess } from "../support/run-cli.ts";
@@ -79,11 +79,17 @@ describe("imgmatch inspect", () => {
       Not opened
         /opt/hpc.deb: packed in a format that is not read (ar)
 
+      Bytes of its code: 448 B in 2 files
+        sm_80       160 B  35.7 %
+        compute_90  80 B   17.9 %
+        lto_80      80 B   17.9 %
+        unknown     80 B   17.9 %
+
       What this image needs of a host
         CPU          x86_64, x86-64
         features     none beyond the baseline
         GPU code     sm_80 compute_90
-        toolkit      12.8
+        toolkit      12.8 (/app/kernels.fatbin)
         driver       at least 550.54.14 (zstd-compressed code in /app/kernels.fatbin)
         not decided  GPU code of unknown kind (77): more targets may be there
       "
@@ -106,6 +112,17 @@ describe("imgmatch inspect", () => {
     expect(lines.join("\n")).toContain("sm_90×1 compute_120×1 rdc:compute_120×129");
   });
 
+  it("says which file is linked with what the driver of JetPack 7 no longer has", () => {
+    const infer = madeFile({
+      ...{ path: "/usr/lib/libnvinfer.so.10", needed: ["libnvdla_compiler.so"] },
+      ...{ targets: ["sm_87"], toolkit: "12.6" },
+    });
+    const options = { allFiles: false, style: styleFor(false) };
+    expect(inspectLines(inspectionOf(madeImage([infer])), options).join("\n")).toContain(
+      "at least 525.60.13; not that of JetPack 7, which has no libnvdla_compiler.so: /usr/lib/libnvinfer.so.10 is linked with it",
+    );
+  });
+
   it("shows names that a terminal would act on as every other report does", async () => {
     const hostile = makeLayout(
       makeImage([
@@ -125,6 +142,21 @@ describe("imgmatch inspect", () => {
     expect(out).toContain("  /app/a\\u001b[2J\\u000a\\u202eb.deb: packed in a format");
   });
 
+  it("lists files of packages' own tests apart, and names the file behind the toolkit", () => {
+    const app = { path: "app/ops.so", targets: ["sm_90"], toolkit: "13.0" };
+    const kernel = { path: "app/tests/data/kernel.so", targets: ["sm_50"], toolkit: "10.2" };
+    const inspection = inspectionOf(madeImage(madePackage("app", app, kernel)));
+    const paths = (all: typeof inspection.files) => all.map(({ path }) => path);
+    expect([paths(inspection.files), paths(inspection.tests)]).toEqual([
+      [`${sitePackages}/app/ops.so`],
+      [`${sitePackages}/app/tests/data/kernel.so`],
+    ]);
+    const text = inspectLines(inspection, { allFiles: false, style: styleFor(false) }).join("\n");
+    expect(text).toMatch(/own tests, which decide nothing\n.*app\/tests\/data\/kernel\.so .*sm_50/);
+    expect(text).toMatch(/toolkit +13\.0 \(\S*\/app\/ops\.so\)/);
+    expect(text).toMatch(/GPU code +sm_90\n/);
+  });
+
   it("has fields in JSON that the page names", async () => {
     const { out } = await run(["--json"]);
     const {
@@ -133,7 +165,7 @@ describe("imgmatch inspect", () => {
     } = JSON.parse(out);
     expect(rest).toEqual({ schemaVersion: 1, expected: null });
     expect(Object.keys(answer)).toEqual(
-      "schemaVersion subject source digest platform layers cpu gpu amd driver requires unopened unreadPackages files".split(
+      "schemaVersion subject source digest platform layers cpu gpu amd driver requires unopened unreadPackages files tests bytes".split(
         " ",
       ),
     );
@@ -156,7 +188,7 @@ describe("imgmatch inspect", () => {
 
   it("draws how far it is on a terminal, and nothing elsewhere", async () => {
     const { err } = await run([], true);
-    expect(err.startsWith("\r\u001b[Klayer 1 of 1, 0 MiB opened")).toBe(true);
+    expect(err.startsWith("\r\u001b[K0 of 0 MiB opened")).toBe(true);
     expect(err.endsWith("\r\u001b[K")).toBe(true);
     expect((await run(["--json"])).err).toBe("");
   });

@@ -1,10 +1,11 @@
 /** Several fleets of one repository: plan over all or some of them, and what a broken one does to the others. */
 
-import { mkdirSync, symlinkSync } from "node:fs";
+import { chmodSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
-import { parseWorkspace } from "../../src/fleet/open/workspace.ts";
+import { findMatrices, parseWorkspace } from "../../src/fleet/open/workspace.ts";
 import { makeFolder } from "../support/folders.ts";
+import { needs } from "../support/needs.ts";
 import { runInProcess } from "../support/run-cli.ts";
 
 const matrix = (name: string, marches = "x86-64-v2, x86-64-v3") =>
@@ -25,6 +26,9 @@ function workspace(more: Readonly<Record<string, string>> = {}): string {
     ...more,
   });
 }
+
+/** Root may read everything, and may be another user for a while. */
+const whyNoOther = process.geteuid?.() === 0 ? null : "not root, who alone can be another user";
 
 async function plan(root: string, ...args: readonly string[]) {
   const file = join(root, "imgmatch.workspace.yaml");
@@ -135,6 +139,22 @@ describe("a workspace", () => {
     expect(exit).toBe(2);
     for (const path of ["linked", "file"])
       expect(err).toContain(`MATRIX_SCHEMA: a symbolic link leads out of the workspace: ${path}/matrix.yaml`);
+  });
+
+  it("takes no folder for an empty one that it may not read", needs(whyNoOther), async () => {
+    const root = workspace();
+    chmodSync(root, 0o755);
+    chmodSync(join(root, "services/web"), 0o700);
+    process.seteuid?.("nobody");
+    try {
+      const found = findMatrices(join(root, "imgmatch.workspace.yaml"));
+      await expect(found).rejects.toMatchObject({
+        code: "FILE_UNREADABLE",
+        problems: [{ at: { file: join(root, "services/web") } }],
+      });
+    } finally {
+      process.seteuid?.(0);
+    }
   });
 });
 

@@ -9,7 +9,7 @@ import { parseMatrix } from "../../src/fleet/matrix/parse-matrix.ts";
 import { parseWorkspace } from "../../src/fleet/open/workspace.ts";
 import type { HostProblem } from "../../src/facts/facts.ts";
 import { isBroken } from "../../src/resolve/host-view.ts";
-import { libcMismatch } from "../../src/inspect/system-needs.ts";
+import { libcMismatch, variantMismatch } from "../../src/inspect/system-needs.ts";
 import { unprovedCodes } from "../../src/resolve/check-image.ts";
 import { efforts } from "../../src/resolve/verdict.ts";
 import { describedCommands } from "./support/commands.ts";
@@ -94,7 +94,9 @@ describe("codes", () => {
 
   test("every reason stands in docs/errors.md with its cure", () => {
     const codes = rows(/^\| `([A-Z_]+)` \| \D.* \| \S.* \|$/gm).flat();
-    expect(codes.sort()).toEqual([...Object.keys(efforts), libcMismatch, ...unprovedCodes].sort());
+    expect(codes.sort()).toEqual(
+      [...Object.keys(efforts), libcMismatch, variantMismatch, ...unprovedCodes].sort(),
+    );
   });
 
   test("the README has at most 750 words, and its two commands on the first screen", () => {

@@ -23,16 +23,20 @@ done
 const installed = '#!/bin/sh\nprintf "%s\\n" "$@"\n';
 
 /** Answers the words after imgmatch, and those of npm. */
-function run(given: Readonly<Record<string, string>>, files: Readonly<Record<string, string>> = {}) {
+function run(
+  given: Readonly<Record<string, string>>,
+  files: Readonly<Record<string, string>> = {},
+  { installed: program = installed, ...more }: Readonly<Record<string, string>> = {},
+) {
   const [cwd, programs, temp] = [
     makeFolder(files),
-    makeFolder({ npm, "npm.installed": installed }),
+    makeFolder({ npm, "npm.installed": program }),
     makeFolder({}),
   ];
   for (const name of ["npm", "npm.installed"]) chmodSync(join(programs, name), 0o755);
   const { status, stdout, stderr } = spawnSync("bash", shell, {
     cwd,
-    env: { ...environmentOf(given), PATH: `${programs}:${process.env.PATH}`, RUNNER_TEMP: temp },
+    env: { ...environmentOf(given), PATH: `${programs}:${process.env.PATH}`, RUNNER_TEMP: temp, ...more },
     encoding: "utf8",
   });
   return { status, words: stdout.trimEnd().split("\n"), npm: stderr.trimEnd().split("\n"), cwd, temp };
@@ -71,6 +75,21 @@ describe("the action", () => {
       status: 1,
       words: ["::error title=imgmatch inspect::no file is dist/*.whl"],
     });
+  });
+
+  it("compares each subject with what ran until now, and ends with 1 where one loses a host", () => {
+    const summary = join(makeFolder({}), "summary");
+    const { status, words } = run(
+      { subjects: "a:2\nb:2", against: "a:1", hosts: "h.json\nmore", catalog: "aws", driver: "580.95.05" },
+      {},
+      { GITHUB_STEP_SUMMARY: summary },
+    );
+    expect(status).toBe(0);
+    const flags = "--against|a:1|--hosts|h.json|--hosts|more|--catalog|aws|--driver|580.95.05|--";
+    expect(words.join("|")).toBe(`check|--markdown|${flags}|a:2|check|--markdown|${flags}|b:2`);
+    expect(readFileSync(summary, "utf8").trimEnd().split("\n")).toEqual(words);
+    const failing = { installed: `${installed}exit 1\n`, GITHUB_STEP_SUMMARY: summary };
+    expect(run({ subjects: "a:2\nb:2", against: "a:1" }, {}, failing)).toMatchObject({ status: 1 });
   });
 
   it("gives words that imgmatch takes", async () => {

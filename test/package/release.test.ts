@@ -1,6 +1,6 @@
 /** Runs the steps of the release workflow as they are written; the test stands in for npm's registry and GitHub alone. */
 
-import { execFile } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
   appendFileSync,
@@ -18,7 +18,7 @@ import {
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
@@ -58,6 +58,21 @@ function step(job: string, name: string, more: NodeJS.ProcessEnv = {}): Promise<
     execFile("bash", ["-e", "-o", "pipefail", "-c", script], { cwd: copy, env }, (error, stdout, stderr) =>
       done({ status: error === null ? 0 : error.code, output: stdout + stderr }),
     ),
+  );
+}
+
+/** Digests of what a package holds, by path: a difference names its file. */
+function filesOf(archive: string): ReadonlyMap<string, string> {
+  const unpacked = mkdtempSync(join(folder, "unpacked-"));
+  execFileSync("tar", ["-xzf", archive, "-C", unpacked]);
+  const files = readdirSync(unpacked, { recursive: true, withFileTypes: true }).filter((each) =>
+    each.isFile(),
+  );
+  return new Map(
+    files.map((each) => {
+      const path = join(each.parentPath, each.name);
+      return [relative(unpacked, path), createHash("sha256").update(readFileSync(path)).digest("hex")];
+    }),
   );
 }
 
@@ -125,6 +140,31 @@ describe("a release", () => {
     expect(read("notes.md")).toBe("- Notes.\n");
     expect(await step("release", "check")).toMatchObject({ status: 0 });
     expect(read("SHA256SUMS").match(/^[0-9a-f]{64} {2}\S+$/gm)).toHaveLength(assets.length);
+  });
+
+  test("has the same bytes when it is built again, elsewhere and later", { timeout: 240_000 }, async () => {
+    const again = join(folder, "again");
+    cpSync(copy, again, {
+      recursive: true,
+      verbatimSymlinks: true,
+      filter: (path) => !/\/(dist|release)$/.test(path),
+    });
+    const ran = (file: string, ...args: string[]) =>
+      new Promise<void>((done, fail) =>
+        execFile(file, args, { cwd: again }, (error) => (error ? fail(error) : done())),
+      );
+    // Any word more, and no bundle that was kept is taken: the first may be one of the checkout, whose packages are no link.
+    await ran(process.execPath, "scripts/bundle.mjs", "dist", "--anew");
+    const words = ["release", `v${version}`, "https://github.example/team/imgmatch"];
+    await ran(process.execPath, "scripts/release.mjs", ...words);
+    // A bill of materials has a number and a time of its own.
+    const packed = (from: string) => filesOf(join(from, `release/imgmatch-${version}.tgz`));
+    const [first, second] = [packed(copy), packed(again)];
+    expect([...second].filter(([name, digest]) => first.get(name) !== digest)).toEqual([]);
+    const digests = (text: string) => text.split("\n").filter((line) => !line.endsWith(".cdx.json"));
+    expect(digests(readFileSync(join(again, "release/SHA256SUMS"), "utf8"))).toEqual(
+      digests(read("SHA256SUMS")),
+    );
   });
 
   test("runs, installed and as one file, and names its repository", async () => {

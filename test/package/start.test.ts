@@ -166,9 +166,11 @@ describe("the start of resolve", () => {
     expect(keptFiles()).toEqual([basename(kept)]);
   });
 
-  it("has 315 KB to read, in one byte a letter", () => {
+  // 2 KB of them since are words for libraries that JetPack 7 dropped, for variables that hide GPUs, and facts of links and NUMA nodes; 2 KB are
+  // rows of marches, and 3 KB the floor of a branch that no table has, what no table has, and the guard in a lock's entry.
+  it("has 323 KB to read, in one byte a letter", () => {
     const bytes = readFileSync(program);
-    expect(bytes.length).toBeLessThan(315_000);
+    expect(bytes.length).toBeLessThan(323_000);
     expect(bytes.every((byte) => byte < 128)).toBe(true);
   });
 });

@@ -65,8 +65,9 @@ export const allowBusy = ["--allow-busy", "Hand out GPUs that are in use"] as co
 
 export const catalogOption =
   "Add all machine types of aws, azure, gcp or nvidia as hosts, one cloud or a list";
-export const engineOfImages =
-  "Look for images in this engine (default: docker, podman where that is the only one)";
+const engineHere = "(default: docker, podman where that is the only one)";
+export const engineOfImages = `Look for images in this engine ${engineHere}`;
+export const engineOfRun = `Run with this engine ${engineHere}`;
 export const driverOption =
   "Assume this driver where the facts name none, as for machine types: 580.95.05; of two vendors: nvidia=580.95.05 and amd=6.14.14";
 export const noGpu = "Assume that a host has no GPU where its facts do not tell";

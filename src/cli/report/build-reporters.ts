@@ -176,8 +176,12 @@ function summaryText(
 /** The end of what a step printed is part of its cause. */
 export function failuresByCause(results: readonly CellResult[]): readonly Alike<FailedCell>[] {
   const failed = results.filter((result) => result.status === "failed");
-  return byCause(failed, ({ problems }) =>
-    problems.map(({ code, message, details = [] }) => `${code} ${message} ${details.at(-1)}`).join("\n"),
+  return byCause(
+    failed,
+    ({ problems }) =>
+      problems.map(({ code, message, details = [] }) => `${code} ${message} ${details.at(-1)}`).join("\n"),
+    // A march that a compiler lacks has a cure of its own.
+    ({ problems }) => problems.map(({ code, fix = "" }) => (code === "BUILD_FAILED" ? fix : "")).join("\n"),
   );
 }
 

@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from "vitest";
 import type { BuildEvent, BuiltCell } from "../../../src/fleet/engines/built-cell.ts";
 import type { SummaryEvent } from "../../../src/fleet/run/build-events.ts";
 import type { ProgressName } from "../../../src/cli/flags/fleet-options.ts";
-import { annotating, buildReporters } from "../../../src/cli/report/build-reporters.ts";
+import { annotating, buildReporters, failuresByCause } from "../../../src/cli/report/build-reporters.ts";
 import { buildMarkdown } from "../../../src/cli/report/build-markdown.ts";
 import { junitText } from "../../../src/cli/report/junit.ts";
 import { styleFor } from "../../../src/cli/report/style.ts";
@@ -187,6 +187,25 @@ describe("failures of one cause", () => {
     const markdown = buildMarkdown("matrix.yaml", answer);
     expect(markdown[2]).toBe("0 built, 0 adopted, 64 failed, 0 not done, 3 kept.");
     expect(markdown.filter((line) => line.startsWith("| BUILD"))).toHaveLength(2);
+  });
+
+  test("are told once for cells whose steps differ in the values of axes, and apart where the cures do", () => {
+    const marches = ["haswell", "broadwell", "skylake", "znver2", "znver3", "icelake-server", "ivybridge"];
+    const cells = ["sandybridge", "nehalem", "westmere", ...marches].map((march) =>
+      because(`12.8.1_9.0_${march}`, `[2/2] RUN cc -march=${march} a.c`, "    a.c:1: no such file"),
+    );
+    const lacking = ["znver6", "novalake"].map((march) => {
+      const cell = because(`12.8.1_9.0_${march}`, `[2/2] RUN cc -march=${march} a.c`, "    bad value");
+      return {
+        ...cell,
+        problems: [{ ...cell.problems[0], fix: `the first compilers with ${march}` }] as const,
+      };
+    });
+    const groups = failuresByCause([...cells, ...lacking]);
+    expect(groups.map((alike) => alike.map(({ cell }) => cell))).toEqual([
+      cells.map(({ cell }) => cell),
+      ...lacking.map(({ cell }) => [cell]),
+    ]);
   });
 
   test("are a case each in JUnit", () => {

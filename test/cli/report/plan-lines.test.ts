@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { planMarkdown, reportPlan } from "../../../src/cli/report/plan-lines.ts";
 import { styleFor } from "../../../src/cli/report/style.ts";
-import { plan } from "../../../src/fleet/plan.ts";
+import { plan } from "../../../src/index.ts";
 import { makeFolder } from "../../support/folders.ts";
 
 describe("A plan", () => {

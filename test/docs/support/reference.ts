@@ -138,10 +138,9 @@ async function helpBlock(words: readonly string[]): Promise<string> {
 function functionsPage(): string {
   const index = readFileSync(join(root, "src/index.ts"), "utf8");
   const makers = new Map(
-    [...index.matchAll(/^import \{ (\w+)With \} from "\.\/(.*)";/gm)].map(([, name = "", path = ""]) => [
-      name,
-      path,
-    ]),
+    [...index.matchAll(/^import \{ (.*) \} from "\.\/(.*)";/gm)].flatMap(([, names = "", path = ""]) =>
+      names.split(", ").map((name) => [name.replace(/With$/, ""), path] as const),
+    ),
   );
   const exported = index.matchAll(/^export (?:\{ (.*) \} from "\.\/(.*)"|const (\w+) = \w+With\(ports\));/gm);
   const functions = [...exported].flatMap(([, names, path = "", made = ""]) =>
@@ -316,7 +315,7 @@ function namesOf(value: object, prefix = ""): (readonly [string, unknown])[] {
 }
 
 /** The keys that a value of any axis may have. */
-const shared = /^(template|target|context|repository|base|args|runner|timeout|freeDisk)\b/;
+const shared = /^(template|target|context|repository|base|args|runner|timeout|freeDisk|guard)\b/;
 
 function* keysOf(schema: Schema, path: string): Generator<readonly [string, string]> {
   for (const [name, below] of Object.entries(schema.properties ?? {})) {
