@@ -55,6 +55,8 @@ export interface Writing {
 const pollMs = 100;
 const mostWrites = 50;
 const mostGlances = 5;
+/** So many looks one after the other may fail while a publisher waits for the end: it has written, or has nothing to write. */
+const mostFailedLooks = 5;
 /** After these a write counts as lost. */
 const mostLateLooks = 20;
 
@@ -85,12 +87,22 @@ async function writeUntilSettled<Held extends { readonly digest: Digest }>(
   let since = 0;
   let replaced: Digest | null = null;
   let lateLooks = 0;
+  let failedLooks = 0;
   const poll = () => sleep(pollMs * (0.5 + Math.random() / 2), signal);
   const write = tagWrite(writer, own);
   for (;;) {
     signal?.throwIfAborted();
     const lookedAt = performance.now();
-    const held = await look();
+    let held: Held | null;
+    try {
+      held = await look();
+      failedLooks = 0;
+    } catch (error) {
+      const waits = written > 0 || seen !== null;
+      if (!(error instanceof RegistryError) || !waits || ++failedLooks > mostFailedLooks) throw error;
+      await poll();
+      continue;
+    }
     const wanted = next(held, written);
     if (wanted !== null) {
       seen = null;
@@ -122,12 +134,24 @@ async function writeUntilSettled<Held extends { readonly digest: Digest }>(
     if (!isBusy) {
       if (lookedAt - since >= settleMs) return held;
       await retire(registry, own, pace);
-      if (!(await othersStand(registry, own, held.digest))) {
-        if ((await registry.findManifest(reference))?.digest === held.digest) return held;
-        continue;
-      }
+      if (await standsAlone(writer, own, held.digest)) return held;
     }
     await poll();
+  }
+}
+
+/** No other publisher may still write, and the tag holds what was seen. Where the registry fails to say so, only time can tell. */
+async function standsAlone<Held extends { readonly digest: Digest }>(
+  { registry, reference }: TagWriter<Held>,
+  own: Announcement,
+  seen: Digest,
+): Promise<boolean> {
+  try {
+    if (await othersStand(registry, own, seen)) return false;
+    return (await registry.findManifest(reference))?.digest === seen;
+  } catch (error) {
+    if (error instanceof RegistryError) return false;
+    throw error;
   }
 }
 

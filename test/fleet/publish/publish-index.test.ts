@@ -401,6 +401,44 @@ describe("publishIndex", () => {
     expect(performance.now() - started).toBeGreaterThan(290);
   });
 
+  it.each([
+    ["a third of", 3, true],
+    ["all", 1, false],
+  ])("goes on where %s the reads fail while it waits", async (_, every, ends) => {
+    const registry = createMemoryRegistry();
+    const refused = () =>
+      new RegistryError({ code: "REGISTRY_FAILED", message: "412", fix: "" }, { status: 412 });
+    let [isWritten, reads] = [false, 0];
+    const fail = (): void => {
+      if (isWritten && ++reads % every === 0) throw refused();
+    };
+    const failing: MemoryRegistry = {
+      ...registry,
+      writeManifest: async (to, manifest) => {
+        const done = await registry.writeManifest(to, manifest);
+        isWritten ||= to.tag === "1.0";
+        return done;
+      },
+      listTags: (...given) => {
+        fail();
+        return registry.listTags(...given);
+      },
+      findManifest: async (...given) => {
+        fail();
+        return registry.findManifest(...given);
+      },
+      readManifest: async (...given) => {
+        fail();
+        return registry.readManifest(...given);
+      },
+    };
+    const published = publishIndex(request(failing, [push(registry, "a")], { settleMs: 300 }));
+    if (ends) expect((await published).how).toBe("written");
+    else await expect(published).rejects.toThrow("412");
+    expect(reads).toBeGreaterThan(3);
+    expect(await cellsIn(registry)).toEqual(["a"]);
+  });
+
   it.each([true, false])(
     "loses no cell of publishers that write at once (registry removes tags: %s)",
     { timeout: 120_000 },
