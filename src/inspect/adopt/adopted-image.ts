@@ -8,7 +8,7 @@ import { type Measured, noGpus, type Requirement } from "../../lock/requirement.
 import { type GpuVendor, gpuVendors } from "../../hardware/gpu-vendors.ts";
 import type { CompiledFor, UndecidedGpu } from "../../resolve/check-image.ts";
 import { hasRocmRuntime } from "../amd/rocm-release.ts";
-import { isOwnQuestion } from "../cpu/chosen-code.ts";
+import { isOwnQuestion } from "../cpu/own-questions.ts";
 import { auditImage } from "../audit/audit-image.ts";
 import type { InspectedFile } from "../file-inspection.ts";
 import type { OpenedImage } from "../image/open-layers.ts";

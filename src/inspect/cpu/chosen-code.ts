@@ -10,6 +10,7 @@ import type { DispatchSigns } from "./dispatch.ts";
 import type { FixedPointers } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
 import { u32 } from "../little-endian.ts";
+import { isAtomicsQuestion, libraryQuestion } from "./own-questions.ts";
 import { codeAreas } from "./regions.ts";
 import { type FunctionReader, functionReader } from "./x86-functions.ts";
 
@@ -18,21 +19,6 @@ export interface ChosenCode {
   readonly has: (offset: number) => boolean;
   /** The signs that the file asks, sorted: {@link isOwnQuestion} tells those that say nothing of other code. */
   readonly signs: readonly string[];
-}
-
-/** The C library of a static program asks for itself. */
-const libraryQuestion = "the C library's start";
-
-/** libgcc asks for LSE alone, by names that no program uses (libgcc, config/aarch64/lse-init.c). */
-export const atomicsQuestion = "__aarch64_have_lse_atomics";
-
-export function isAtomicsQuestion(sign: string): boolean {
-  return sign === atomicsQuestion || sign === "__getauxval";
-}
-
-/** A question of a runtime that says nothing of the program. */
-export function isOwnQuestion(sign: string): boolean {
-  return sign === libraryQuestion || isAtomicsQuestion(sign);
 }
 
 /** Names of glibc's own, which a program cannot use. */

@@ -1,7 +1,19 @@
 /** Sums up what the functions of a file use, and which encodings stand where an extension offers a newer encoding. */
 
 import { compareFirst } from "../../io/collections.ts";
-import { countMarks, newer, older, type PairName, pairNames } from "./x86-pairs.ts";
+
+/** By the Linux name of the extension; `avx512f` stands for all of AVX-512. Bit 2n is the newer form, bit 2n+1 the older one. */
+export const pairNames = [
+  ...["avx", "sse4_1", "bmi2", "bmi1", "abm", "movbe", "popcnt", "fma", "avx2", "avx512f"],
+] as const;
+export type PairName = (typeof pairNames)[number];
+
+const bits = new Map(pairNames.map((name, index) => [name, 1 << (2 * index)]));
+export const newer = (name: PairName) => bits.get(name) ?? 0;
+export const older = (name: PairName) => 2 * (bits.get(name) ?? 0);
+
+/** Marks of a function that stand for one of the two constants. */
+export const countMarks = { evenBits: 1 << 30, evenPairs: 1 << 31 } as const;
 
 /** Of functions that unwinding data or symbols name. Hand-written assembly mostly has neither. */
 export interface CodeEvidence {

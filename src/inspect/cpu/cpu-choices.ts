@@ -3,7 +3,7 @@
 import { neverNeededFeatures, withImplied, x86Baseline } from "../../hardware/cpu-features.ts";
 import { findMarch } from "../../hardware/cpu-marches.ts";
 import type { InspectedFile } from "../file-inspection.ts";
-import { atomicsQuestion } from "./chosen-code.ts";
+import { atomicsQuestion } from "./own-questions.ts";
 import { findCpuNeed } from "./cpu-need.ts";
 import { variantFamilies } from "./dispatch.ts";
 

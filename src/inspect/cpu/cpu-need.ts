@@ -5,7 +5,7 @@ import { findMarch, marchesRunning, neededFeatures } from "../../hardware/cpu-ma
 import { compareVersionTexts } from "../../hardware/driver-version.ts";
 import { compareFirst } from "../../io/collections.ts";
 import { count } from "../tally.ts";
-import { atomicsQuestion, isOwnQuestion } from "./chosen-code.ts";
+import { atomicsQuestion, isOwnQuestion } from "./own-questions.ts";
 import type { CpuCode } from "./cpu-code.ts";
 import { goSign } from "./go-runtime.ts";
 import { familyOf, judgeCode } from "./judge-code.ts";

@@ -5,8 +5,7 @@
 
 import { sum } from "../../io/collections.ts";
 import { withImplied } from "../../hardware/cpu-features.ts";
-import { type CodeEvidence, countedName, type EncodingPair } from "./code-evidence.ts";
-import type { PairName } from "./x86-pairs.ts";
+import { type CodeEvidence, countedName, type EncodingPair, type PairName } from "./code-evidence.ts";
 
 /** Files that choose have at most 0.72 of their functions without SSE's old encoding, files compiled for AVX at least 0.80. */
 const compiledForAvx = { functions: 24, share: 0.85, olderRuns: 0.15 };

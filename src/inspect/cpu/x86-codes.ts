@@ -1,9 +1,9 @@
 /** Facts about each form of an x86 instruction; iced-x86 is asked once for each. */
 
 import { Code, CpuidFeature, EncodingKind, type Instruction, Mnemonic, OpKind, RegisterExt } from "iced-x86";
-import { countedBit } from "./code-evidence.ts";
+import { countedBit, newer, older } from "./code-evidence.ts";
 import { linuxFeature } from "./x86-features.ts";
-import { newer, newerFormOf, older, partOf } from "./x86-pairs.ts";
+import { newerFormOf, partOf } from "./x86-pairs.ts";
 
 /** Compilers write these, which are no arithmetic, beside AVX too. */
 const notArithmetic = new Set<Mnemonic>([

@@ -18,7 +18,7 @@ import type { readFunctionRanges } from "./function-ranges.ts";
 import { maxUnnamed, roomsOf } from "./function-rooms.ts";
 import { jumpForms, known } from "./x86-codes.ts";
 import { displacement, longest } from "./x86-jumps.ts";
-import { older } from "./x86-pairs.ts";
+import { older } from "./code-evidence.ts";
 import { rawDecoder } from "./x86-raw.ts";
 import { asSeen, formOf, lengthOf, seenInstructions } from "./x86-seen.ts";
 

@@ -4,16 +4,7 @@
  */
 
 import { Code, type Instruction, Mnemonic, OpKind, Register, RegisterExt } from "iced-x86";
-
-/** By the Linux name of the extension; `avx512f` stands for all of AVX-512. Bit 2n is the newer form, bit 2n+1 the older one. */
-export const pairNames = [
-  ...["avx", "sse4_1", "bmi2", "bmi1", "abm", "movbe", "popcnt", "fma", "avx2", "avx512f"],
-] as const;
-export type PairName = (typeof pairNames)[number];
-
-const bits = new Map(pairNames.map((name, index) => [name, 1 << (2 * index)]));
-export const newer = (name: PairName) => bits.get(name) ?? 0;
-export const older = (name: PairName) => 2 * (bits.get(name) ?? 0);
+import { countMarks, newer, older, type PairName } from "./code-evidence.ts";
 
 const M = Mnemonic;
 const allTo = <const Value>(value: Value, ...mnemonics: readonly Mnemonic[]) =>
@@ -134,9 +125,6 @@ const isWide = (register: Register) => RegisterExt.isGPR32(register) || Register
 /** Every other bit, every other pair of bits: the sum of bits without POPCNT. */
 const evenBits = 0x55555555;
 const evenPairs = 0x33333333;
-
-/** Marks of a function that stand for one of the two constants. */
-export const countMarks = { evenBits: 1 << 30, evenPairs: 1 << 31 } as const;
 
 /** The pairs whose older form ends in the present instruction, which is decoded only behind the form's beginning. */
 export function olderFormOf(history: History, its: number): number {

@@ -1,7 +1,7 @@
 /** Opens a root file system in a folder, or one file. No link is followed, no device is read. */
 
-import { fstatSync, open, statSync } from "node:fs";
-import { opendir, readlink } from "node:fs/promises";
+import { type Dirent, fstatSync, open, statSync } from "node:fs";
+import { readdir, readlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { faultOf, ImgmatchError } from "../../errors.ts";
@@ -30,7 +30,7 @@ const notRead = new Set(["proc", "sys", "dev"]);
 export function openFromFolder(folder: string, options: OpenOptions): Promise<OpenedImage> {
   return openFiles(
     folder,
-    (vanished) => filesBelow(folder, "", vanished),
+    (onFolder, vanished) => filesBelow(folder, onFolder, vanished),
     { source: "folder", name: folder },
     options,
   );
@@ -39,22 +39,18 @@ export function openFromFolder(folder: string, options: OpenOptions): Promise<Op
 /** A wheel, a library, an archive that is no image. */
 export function openFromFile(path: string, options: OpenOptions): Promise<OpenedImage> {
   const named = { source: "file", name: path } as const;
-  return openFiles(dirname(path), () => [basename(path)], named, options);
+  return openFiles(dirname(path), async () => [basename(path)], named, options);
 }
 
 async function openFiles(
   folder: string,
-  pathsOf: (vanished: Vanished) => AsyncIterable<string | FoundLink> | Iterable<string>,
+  pathsOf: (onFolder: () => void, vanished: Vanished) => Promise<readonly (string | FoundLink)[]>,
   named: Pick<OpenedImage, "source" | "name">,
   { cache, onProgress = () => {}, inspector = sharedInspector() }: OpenOptions,
 ): Promise<OpenedImage> {
   const began = Date.now();
-  const found: (string | FoundLink)[] = [];
   const vanished = { count: 0 };
-  for await (const path of pathsOf(vanished)) {
-    onProgress({ layer: 0, layers: 1, bytes: 0, total: null });
-    found.push(path);
-  }
+  const found = await pathsOf(() => onProgress({ layer: 0, layers: 1, bytes: 0, total: null }), vanished);
   const { key, total } = await keyOf(folder, found, began);
   const known = key && (await cache.find(key));
   const { layer, isWhole } = known
@@ -178,33 +174,41 @@ interface FoundLink {
   readonly target: string;
 }
 
-async function* filesBelow(
+async function filesBelow(
   root: string,
-  path: string,
+  onFolder: () => void,
   vanished: Vanished,
-): AsyncGenerator<string | FoundLink> {
-  let folder: Awaited<ReturnType<typeof opendir>>;
+): Promise<readonly (string | FoundLink)[]> {
+  const found: (string | FoundLink)[] = [];
+  async function visit(path: string): Promise<void> {
+    onFolder();
+    for (const entry of await entriesOf(join(root, path), path === "", vanished)) {
+      const inner = path === "" ? entry.name : `${path}/${entry.name}`;
+      if (entry.isDirectory()) {
+        if (path !== "" || !notRead.has(entry.name)) await visit(inner);
+      } else if (entry.isFile()) found.push(inner);
+      else if (entry.isSymbolicLink()) {
+        const target = await readlink(join(root, inner)).catch(() => null);
+        if (target !== null) found.push({ path: inner, target });
+      }
+    }
+  }
+  await visit("");
+  return found;
+}
+
+async function entriesOf(folder: string, isRoot: boolean, vanished: Vanished): Promise<readonly Dirent[]> {
   try {
-    folder = await opendir(join(root, path));
+    return await readdir(folder, { withFileTypes: true });
   } catch (error) {
-    if (path !== "" && isErrno(error, "ENOENT")) {
+    if (!isRoot && isErrno(error, "ENOENT")) {
       vanished.count++;
-      return;
+      return [];
     }
     throw new ImgmatchError({
       code: "FILE_UNREADABLE",
-      message: `${join(root, path)}: ${faultOf(error)}`,
+      message: `${folder}: ${faultOf(error)}`,
       fix: "run it as a user who may read the whole folder",
     });
-  }
-  for await (const entry of folder) {
-    const inner = path === "" ? entry.name : `${path}/${entry.name}`;
-    if (entry.isDirectory()) {
-      if (path !== "" || !notRead.has(entry.name)) yield* filesBelow(root, inner, vanished);
-    } else if (entry.isFile()) yield inner;
-    else if (entry.isSymbolicLink()) {
-      const target = await readlink(join(root, inner)).catch(() => null);
-      if (target !== null) yield { path: inner, target };
-    }
   }
 }
