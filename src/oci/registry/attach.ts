@@ -11,7 +11,7 @@ import type { Manifest, Subject } from "../descriptor.ts";
 import { descriptorOf, manifestOf } from "./manifests.ts";
 import { taggedReferrers } from "./find-referrers.ts";
 import { RegistryError } from "./registry-error.ts";
-import { mostRetries, type TryOptions, untilThere, waitAfter, waitFor } from "./try-again.ts";
+import { mostRetries, type TryOptions, tryAgain, untilThere, waitAfter, waitFor } from "./try-again.ts";
 
 export type AttachmentRegistry = Pick<RegistryClient, "findManifest" | "readManifest" | "writeManifest"> &
   BlobWriter &
@@ -90,15 +90,12 @@ export async function attachManifest(
   options: TryOptions = {},
   looks = mostLooks,
 ): Promise<boolean> {
-  await registry.writeManifest({ ...reference, tag: null, digest: manifest.digest }, manifest);
+  const name = { ...reference, tag: null, digest: manifest.digest };
+  await tryAgain(() => registry.writeManifest(name, manifest), options);
   if (await isListed(registry, { reference, digest }, entry, looks, options)) return false;
-  const name = withTag(reference, referrersTag(digest));
-  return joinTag(
-    registry,
-    name,
-    async (held) => withReferrer(held, { reference: name, digest }, entry),
-    options,
-  );
+  const list = withTag(reference, referrersTag(digest));
+  const join = async (held: Manifest | null) => withReferrer(held, { reference: list, digest }, entry);
+  return joinTag(registry, list, join, options);
 }
 
 /** The registry takes no manifest that names a subject, or no list of such manifests (GitLab, ECR, Quay, Nexus). */

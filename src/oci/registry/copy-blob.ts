@@ -8,6 +8,7 @@ import { RegistryError } from "./registry-error.ts";
 import { digestOf } from "../digest-of.ts";
 import type { ImageReference } from "../reference.ts";
 import { type HttpRequest, type HttpResponse, requestTo } from "./transport.ts";
+import { type TryOptions, tryAgain } from "./try-again.ts";
 
 type Copied = Awaited<ReturnType<BlobCopier["copyBlob"]>>;
 
@@ -17,9 +18,9 @@ type Blob = Parameters<BlobCopier["copyBlob"]>[2] & Pick<NonNullable<HttpRequest
 /** Some storage accepts less than 5 MiB only at the end; GHCR says that it takes no more than 4 (oras-project/rust-oci-client#35). */
 const [usualChunk, smallChunk, mostChunk] = [8 * 2 ** 20, 4 * 2 ** 20, 256 * 2 ** 20];
 
-type Options = OperationOptions & Pick<RegistryClient, "streamBlob">;
+type Options = OperationOptions & Pick<RegistryClient, "streamBlob"> & { readonly pace?: TryOptions };
 
-export function copyOperations({ ask, plainHttp, streamBlob }: Options): BlobCopier & BlobWriter {
+export function copyOperations({ ask, plainHttp, streamBlob, pace }: Options): BlobCopier & BlobWriter {
   /** Hosts that want chunks, and of what size. */
   const chunked = new Map<string, number>();
 
@@ -65,7 +66,8 @@ export function copyOperations({ ask, plainHttp, streamBlob }: Options): BlobCop
       write({ ...blob, open: () => streamBlob(from, blob.digest, blob.size) }, to, from),
     async writeBlob(repository, bytes) {
       const digest = digestOf(bytes);
-      await write({ digest, size: bytes.byteLength, open: () => [bytes] }, repository);
+      const blob = { digest, size: bytes.byteLength, open: () => [bytes] };
+      await tryAgain(() => write(blob, repository), pace);
       return digest;
     },
   };

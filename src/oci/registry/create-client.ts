@@ -84,7 +84,7 @@ export function createRegistryClient(options: RegistryOptions = {}): FullRegistr
   return {
     ...manifestOperations(operations),
     ...blobs,
-    ...copyOperations({ ...operations, streamBlob: blobs.streamBlob }),
+    ...copyOperations({ ...operations, streamBlob: blobs.streamBlob, pace: options }),
     ...referrersOperations(operations),
     ...rightOperations(operations),
     ...tagOperations({ ...operations, pageSize: options.pageSize ?? 1000 }),

@@ -73,6 +73,16 @@ describe("a copy of 12 MiB", () => {
     await expect(quickClient().copyBlob(empty, whole, blob)).rejects.toMatchObject({ status: 404 });
   });
 
+  it.each(["POST", "PATCH", "PUT"])("from memory is sent again after one 503 to %s", async (method) => {
+    let failures = 0;
+    const server = await start((asked, serve) =>
+      asked.method === method && failures++ === 0 ? { status: 503 } : serve(),
+    );
+    await quickClient().writeBlob(parseImageReference(`${server.host}/team/app`), bytes);
+    expect(server.store.blobs.get(blob.digest)?.equals(bytes)).toBe(true);
+    expect(failures).toBeGreaterThan(1);
+  });
+
   it("keeps the size that a registry has taken for the next blob", async () => {
     const server = await start(uploadQuirks["413 for more than 8 MiB"]());
     const client = quickClient();
