@@ -65,7 +65,7 @@ export function threadInspector(program: URL, count = 1): FileInspector {
   };
 
   const start = (thread: Thread): Worker => {
-    const started = new Worker(program, { resourceLimits: { maxYoungGenerationSizeMb: 2 } });
+    const started = new Worker(program, { resourceLimits: { maxYoungGenerationSizeMb: 16 } });
     const lose = (error: Error) => {
       // "exit" follows "error", when another thread may be at work.
       if (thread.worker !== started) return;
