@@ -215,12 +215,15 @@ function keysPage(): string {
     if (!found.has(key)) found.set(key, description);
   }
   const required = schema.required ?? [];
-  const rows = [...found]
+  const named = [...found]
     .sort(([a], [b]) => Number(a.startsWith("(")) - Number(b.startsWith("(")))
-    .map(
-      ([key, description]) =>
-        `| \`${key.replace("(a value) ", "axes.*[].")}\`${required.includes(key) ? " (required)" : ""} | ${description} |`,
-    );
+    .map(([key, description]) => ({
+      key: `\`${key.replace("(a value) ", "axes.*[].")}\`${required.includes(key) ? " (required)" : ""}`,
+      description,
+    }));
+  const rows = [...groupBy(named, ({ description }) => description)].map(
+    ([description, keys]) => `| ${keys.map(({ key }) => key).join(", ")} | ${description} |`,
+  );
   return [
     `# Keys of matrix.yaml\n\n${made}\n`,
     "`imgmatch schema` prints the whole schema. [matrix.md](matrix.md) explains the keys. `[]` stands for one entry of a list, `*` for any name.\n",
@@ -273,9 +276,10 @@ function viewRows(): readonly string[] {
     (type === undefined ? [] : [...docstringsOf(type.members, "", source)]).map((each) => each),
   );
   const open = (name: string) => told.get(name) ?? told.get(name.replace(/\..*/, "")) ?? told.get("<axis>");
-  return [...own, ...amd].map(
-    ([name, value]) => `| \`${name}\` | ${open(name)} | \`${JSON.stringify(value)}\` |`,
-  );
+  return [...groupBy([...own, ...amd], ([name]) => open(name) ?? "")].map(([text, names]) => {
+    const all = names.map(([name]) => `\`${name}\``).join(", ");
+    return `| ${all} | ${text} | ${names.map(([, value]) => `\`${JSON.stringify(value)}\``).join(", ")} |`;
+  });
 }
 
 function* docstringsOf(
@@ -305,7 +309,8 @@ function namesOf(value: object, prefix = ""): (readonly [string, unknown])[] {
 }
 
 /** The keys that a value of any axis may have. */
-const shared = /^(template|target|context|repository|base|args|runner|timeout|freeDisk|guard)\b/;
+const shared =
+  /^(template|target|context|repository|base|args|runner|timeout|freeDisk|guard|contexts|deprecated)\b/;
 
 function* keysOf(schema: Schema, path: string): Generator<readonly [string, string]> {
   for (const [name, below] of Object.entries(schema.properties ?? {})) {
