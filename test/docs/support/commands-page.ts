@@ -97,6 +97,8 @@ function sectionOf({ name, parts }: Help, shared: Shared): readonly string[] {
     .filter(isOwn)
     .flatMap((part) => (typeof part === "string" ? [part] : part.lines))
     .join("\n")
+    // The section's heading says it.
+    .replace(/^Usage: \S+(?: [\w-]+)+ \[options\]\n\n/, "")
     // A heading above nothing.
     .replace(/^[A-Z][a-z ]+:\n*(?=\n\n|$(?![^]))/gm, "")
     .replace(/\n{3,}/g, "\n\n");
