@@ -41,11 +41,11 @@ export interface Ranking extends RankedImages {
  * console.log(match?.reference ?? rejected);
  */
 export function resolveImage(lock: Lock, host: HostFacts, options: ResolveImageOptions = {}): Resolution {
-  return answerOf(lock, rankImages(lock, host, options), options);
+  return resolutionOf(lock, rankImages(lock, host, options), options);
 }
 
 /** Turns a ranking into the answer for one host. */
-export function answerOf(lock: Lock, ranking: Ranking, options: ResolveImageOptions): Resolution {
+export function resolutionOf(lock: Lock, ranking: Ranking, options: ResolveImageOptions): Resolution {
   return {
     schemaVersion: resolutionSchemaVersion,
     match: matchOf(lock, ranking),
