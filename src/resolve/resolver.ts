@@ -7,7 +7,7 @@ import { type HostView, viewHost } from "./host-view.ts";
 import type { AskRule } from "./check-fit.ts";
 import { type Miss, nearestBy } from "./nearest.ts";
 import type { ResolveImageOptions } from "./resolve-options.ts";
-import { resolutionOf, openQuestion, type Ranking, rank } from "./resolve-image.ts";
+import { resolutionOf, prepareRanking, type Ranking, rank } from "./resolve-image.ts";
 import type { ImageToFit, Rule } from "./rules/rule.ts";
 import type { Misfit, Rejection, Resolution } from "./verdict.ts";
 
@@ -29,7 +29,7 @@ export interface Resolver {
  * for (const facts of hosts) console.log(resolve(facts).match?.cell);
  */
 export function createResolver(lock: Lock, options: ResolveImageOptions = {}): Resolver {
-  const question = openQuestion(lock, options);
+  const question = prepareRanking(lock, options);
   const kept = keepAnswers();
   const rankHost = (host: HostFacts) => {
     const view = viewHost(host);
