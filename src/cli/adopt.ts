@@ -30,14 +30,14 @@ export const adopt: Define = (command, run) =>
 
 async function adoptCommand(flags: AdoptOptions & JsonFlag, context: CommandContext): Promise<void> {
   const { adoptWith } = await import("../fleet/adopt.ts");
-  const answerOf = adoptWith(ports);
+  const adopt = adoptWith(ports);
   const progress = progressTo(context);
   const onEvent: AdoptOptions["onEvent"] = (event) => {
     if (event.type !== "copy") return progress.layer(event);
     progress.clear();
     context.err(`copying ${event.from} to ${event.to}\n`);
   };
-  const answer = await answerOf({ ...flags, onEvent }, context).finally(progress.clear);
+  const answer = await adopt({ ...flags, onEvent }, context).finally(progress.clear);
   print(context, flags, answer, () => answer.adopted.flatMap(adoptedLines));
   if (!flags.json) tell([`in ${answer.lock}; next: imgmatch publish, or imgmatch resolve`], context);
 }

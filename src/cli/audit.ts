@@ -31,12 +31,12 @@ export const audit: Define = (command, run) =>
 
 async function auditCommand(flags: AuditOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
   const { auditWith } = await import("../fleet/audit.ts");
-  const answerOf = auditWith(ports);
+  const audit = auditWith(ports);
   const progress = progressTo(context);
   const onEvent: AuditOptions["onEvent"] = (event) => {
     if (event.type === "image") progress.draw(`${event.done} of ${event.total} opened, now ${event.cell}`);
   };
-  const answer = await answerOf({ ...flags, onEvent }, context).finally(progress.clear);
+  const answer = await audit({ ...flags, onEvent }, context).finally(progress.clear);
   print(context, flags, auditJson(answer), (style) => auditLines(answer, style));
   return exitCodeOf(answer);
 }

@@ -70,7 +70,7 @@ async function checkCommand(
   context: CommandContext,
 ): Promise<ExitCode> {
   const { checkWith, isAboutMany } = await import("../node/check.ts");
-  const answerOf = checkWith(ports);
+  const check = checkWith(ports);
   const progress = progressTo(context);
   const onEvent: CheckOptions["onEvent"] = (event) => {
     if (event.type === "open") progress.layer(event);
@@ -83,27 +83,27 @@ async function checkCommand(
     const { comparisonLines, comparisonMarkdown } = await import("./report/comparison-lines.ts");
     const { losesHosts } = await import("../node/compare-outcomes.ts");
     const subjects = options.subjects as readonly [string];
-    const answer = await answerOf({ ...options, subjects, against }, context).finally(progress.clear);
+    const answer = await check({ ...options, subjects, against }, context).finally(progress.clear);
     print(context, flags, answer, (style) =>
       flags.markdown ? comparisonMarkdown(answer) : comparisonLines(answer, style),
     );
     return losesHosts(answer) ? exitCodes.failed : exitCodes.ok;
   }
   if (isAboutMany(options)) {
-    const answers = await answerOf(options, context).finally(progress.clear);
+    const answers = await check(options, context).finally(progress.clear);
     await printEach(answers, flags, context, (answer) => [answer.host, ...rowOf(answer)]);
     return worstOf(answers);
   }
   const [subject = "", second, ...more] = options.subjects;
   if (second !== undefined) {
     const several = { ...options, subjects: [subject, second, ...more] as const };
-    const answers = await answerOf(several, context).finally(progress.clear);
+    const answers = await check(several, context).finally(progress.clear);
     await printEach(answers, flags, context, (answer) => [answer.subject, ...rowOf(answer)]);
     return answers.some(({ fits }) => fits)
       ? exitCodes.ok
       : missOf(answers.flatMap(({ reasons }) => reasons));
   }
-  const answer = await answerOf({ ...options, subjects: [subject] }, context).finally(progress.clear);
+  const answer = await check({ ...options, subjects: [subject] }, context).finally(progress.clear);
   print(context, flags, answer, (style) => checkLines(answer, placeOf(flags), style, flags.all));
   return answer.fits ? exitCodes.ok : missOf(answer.reasons);
 }

@@ -74,8 +74,8 @@ async function coverCommand(flags: CoverFlags, context: CommandContext): Promise
   const { json, markdown } = flags;
   if (json && markdown) throw usageError("--json and --markdown exclude each other", "ask for one of them");
   const { coverWith } = await import("../cover/cover.ts");
-  const answerOf = coverWith(ports);
-  const report = await answerOf(flags, context);
+  const cover = coverWith(ports);
+  const report = await cover(flags, context);
   const linesOf = markdown
     ? (await import("./cover-markdown.ts")).coverMarkdown
     : (await import("./cover-lines.ts")).coverLines;

@@ -22,8 +22,8 @@ async function doctorCommand(
   flags: Pick<DoctorOptions, "engine"> & JsonFlag,
   context: CommandContext,
 ): Promise<ExitCode> {
-  const { doctor: answerOf } = await import("../node/doctor.ts");
-  const answer = await answerOf({ ...flags, self: context.self }, context);
+  const { doctor } = await import("../node/doctor.ts");
+  const answer = await doctor({ ...flags, self: context.self }, context);
   print(context, flags, answer, (style) => answer.checks.flatMap((each) => findingLines(each, style)));
   const ill = answer.checks.filter(({ state }) => state === "problem");
   if (ill.length === 0) return exitCodes.ok;

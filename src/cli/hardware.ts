@@ -22,8 +22,8 @@ export const hardware: Define = (command, run) =>
     .action(run(hardwareCommand));
 
 async function hardwareCommand(flags: HardwareOptions & JsonFlag, context: CommandContext): Promise<void> {
-  const { hardware: answerOf } = await import("../node/tables/hardware.ts");
-  const report = await answerOf(flags);
+  const { hardware } = await import("../node/tables/hardware.ts");
+  const report = await hardware(flags);
   print(context, flags, report, (style) => hardwareLines(report, style, context.terminal.columns));
 }
 

@@ -46,14 +46,14 @@ export const init: Define = (command, run) =>
 
 async function initCommand({ from = [], ...flags }: InitFlags, context: CommandContext): Promise<ExitCode> {
   const { initWith } = await import("../fleet/init.ts");
-  const answerOf = initWith(ports);
+  const init = initWith(ports);
   const plan = flags.to === undefined ? "imgmatch plan" : `imgmatch plan --matrix ${shellWords([flags.to])}`;
   if (from.length === 0) {
-    const answer = await answerOf(flags, context);
+    const answer = await init(flags, context);
     print(context, flags, answer, () => [`wrote ${answer.written.join(", ")}`, `next: ${plan}`]);
     return exitCodes.ok;
   }
-  const answer = await answerOf({ ...flags, from }, context);
+  const answer = await init({ ...flags, from }, context);
   tell(answer.notes, context);
   if ("edits" in answer) {
     print(context, flags, answer, () => initLines(answer, plan));

@@ -68,12 +68,12 @@ async function planCommand(flags: PlanFlags, context: CommandContext): Promise<E
   const { against } = flags;
   if (against !== undefined) return compareWith({ ...flags, against }, context);
   const { planWith } = await import("../fleet/plan.ts");
-  const answerOf = planWith(ports);
+  const plan = planWith(ports);
   const { explain } = flags;
   const problems: Problem[] = [];
   const world = { ...context, onEvent: keepProblems(problems, flags, context) };
-  const explained = explain === undefined ? null : await answerOf({ ...flags, explain }, world);
-  const answer = explained ?? (await answerOf(flags, world));
+  const explained = explain === undefined ? null : await plan({ ...flags, explain }, world);
+  const answer = explained ?? (await plan(flags, world));
   print(context, flags, answer, (style) =>
     !("cells" in answer)
       ? explainedLines(answer, style)

@@ -53,10 +53,10 @@ async function proveCommand(flags: ProveFlags, context: CommandContext): Promise
     for await (const line of answerLines(flags, context)) answer(`${line}\n`);
     return exitCodes.ok;
   }
-  const { prove: answerOf } = await import("../node/prove.ts");
+  const { prove } = await import("../node/prove.ts");
   const progress = progressTo(context);
   const asked = { ...flags, self: context.self, onEvent: progress.layer };
-  const answer = await answerOf(asked, context).finally(progress.clear);
+  const answer = await prove(asked, context).finally(progress.clear);
   print(context, flags, answer, (style) => proveLines(answer, style));
   return decided(answer).every(({ agreed }) => agreed === true) ? exitCodes.ok : exitCodes.failed;
 }

@@ -43,8 +43,8 @@ type PruneFlags = PruneOptions & JsonFlag & { readonly dryRun?: boolean };
 async function pruneCommand(flags: PruneFlags, context: CommandContext): Promise<void> {
   if (flags.yes && flags.dryRun)
     throw usageError("--yes removes images, and --dry-run changes nothing", "leave one of them out");
-  const { prune: answerOf } = await import("../fleet/prune.ts");
-  const answer = await answerOf(flags, context);
+  const { prune } = await import("../fleet/prune.ts");
+  const answer = await prune(flags, context);
   print(context, flags, answer, () => pruneLines(answer));
   if (flags.json) return;
   if ((flags.gitRef ?? []).length === 0)

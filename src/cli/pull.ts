@@ -32,7 +32,7 @@ export const pull: Define = (command, run) =>
 
 async function pullCommand(flags: PullOptions & JsonFlag, context: CommandContext): Promise<void> {
   const { pullWith } = await import("../node/pull.ts");
-  const answerOf = pullWith(context.ports);
-  const answer = await answerOf(flags, context);
+  const pull = pullWith(context.ports);
+  const answer = await pull(flags, context);
   print(context, flags, answer, () => `${answer.name}\n`);
 }

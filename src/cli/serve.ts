@@ -64,14 +64,14 @@ export const serve: Define = (command, run) =>
 
 async function serveCommand(flags: ServeFlags, context: CommandContext): Promise<void> {
   const { serveWith } = await import("../node/serve.ts");
-  const answerOf = serveWith(context.ports);
+  const serve = serveWith(context.ports);
   const { printConfig } = flags;
   if (printConfig !== undefined) {
-    return tellConfig(await answerOf({ ...flags, printConfig }, context), flags, context);
+    return tellConfig(await serve({ ...flags, printConfig }, context), flags, context);
   }
   const log = logTo(context);
   const onEvent: ServeOptions["onEvent"] = (event) => event.type === "log" && log(event.line);
-  const { address, close } = await answerOf({ ...flags, self: context.self, onEvent }, context);
+  const { address, close } = await serve({ ...flags, self: context.self, onEvent }, context);
   context.takeSignals("finish");
   log({ level: "info", event: "listening", address });
   await aborted(context.signal);

@@ -41,13 +41,13 @@ export const verify: Define = (command, run) =>
 
 async function verifyCommand(flags: VerifyOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
   const { verifyWith } = await import("../fleet/verify.ts");
-  const answerOf = verifyWith(ports);
+  const verify = verifyWith(ports);
   const progress = progressTo(context);
   const onEvent: World<LookEvent>["onEvent"] = (event) => {
     if (event.type !== "look") context.onEvent(event);
     else progress.draw(`${event.what}: ${event.done} of ${count(event.total, "image")}`);
   };
-  const answer = await answerOf(flags, { ...context, onEvent }).finally(progress.clear);
+  const answer = await verify(flags, { ...context, onEvent }).finally(progress.clear);
   print(context, flags, answer, (style) => verifyLines(answer, flags, style));
   return exitCodeOf(answer);
 }

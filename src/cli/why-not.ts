@@ -29,10 +29,10 @@ export const whyNot: Define = (command, run) =>
 
 async function whyNotCommand(flags: WhyNotOptions & JsonFlag, context: CommandContext): Promise<ExitCode> {
   const { whyNotWith } = await import("../node/why-not.ts");
-  const answerOf = whyNotWith(context.ports);
+  const whyNot = whyNotWith(context.ports);
   const [first, ...hosts] = flags.hosts ?? [];
   if (first !== undefined) {
-    const answers = await answerOf({ ...flags, hosts: [first, ...hosts] }, context);
+    const answers = await whyNot({ ...flags, hosts: [first, ...hosts] }, context);
     await printEach(answers, flags, context, ({ host, fits, reasons }) => [
       host,
       fits ? "fits" : "does not fit",
@@ -40,7 +40,7 @@ async function whyNotCommand(flags: WhyNotOptions & JsonFlag, context: CommandCo
     ]);
     return worstOf(answers);
   }
-  const answer = await answerOf(flags, context);
+  const answer = await whyNot(flags, context);
   print(context, flags, answer, (style) => whyNotLines(answer, flags.pin ?? [], style));
   return answer.fits ? exitCodes.ok : missOf(answer.reasons);
 }

@@ -13,7 +13,7 @@ import { type PullPlan, planPulls } from "./pull-plan.ts";
 import { type Checked, checkCover, type Violation } from "./policies.ts";
 import { type SuggestOptions, type Suggestion, suggestCells } from "./suggestion.ts";
 
-export interface CoverQuestion extends ResolveImageOptions {
+export interface ReportOptions extends ResolveImageOptions {
   /** Changes to try: `driver=580.95.05`, `drop:cuda=11.*`, `add:compute=10.0,cuda=13.0.2`. */
   readonly whatIf?: readonly string[];
   /** For a planned fleet: the matrix whose cells are chosen anew. */
@@ -64,7 +64,7 @@ export interface CoverReport extends Cover, Counted {
 export function coverReport(
   fleet: CoverFleet,
   hosts: readonly NamedHost[],
-  { whatIf: texts = [], check, suggest, have, ...options }: CoverQuestion = {},
+  { whatIf: texts = [], check, suggest, have, ...options }: ReportOptions = {},
 ): CoverReport {
   const { classes, after } = applyChanges(fleet, hosts, texts);
   const now = coverClasses(fleet, classes, options);

@@ -20,7 +20,7 @@ import {
 import { needsOf, noteUnlisted } from "../node/unlisted.ts";
 import { refuseTrustWithoutRegistry } from "../trust/asks-trust.ts";
 import { readPlanned } from "./read-planned.ts";
-import { coverReport, type CoverQuestion, type CoverReport } from "./cover-report.ts";
+import { coverReport, type ReportOptions, type CoverReport } from "./cover-report.ts";
 import { type CoverFleet, plannedFleet } from "./cover-fleet.ts";
 import type { PlannedMatrix } from "./suggested-matrix.ts";
 import type { Suggestion } from "./suggestion.ts";
@@ -84,7 +84,7 @@ async function coverIn(options: CoverOptions, world: NodeWorld): Promise<CoverRe
   return report;
 }
 
-function pullsOf({ pullPlan = false, have = [], matrix }: CoverOptions): Pick<CoverQuestion, "have"> {
+function pullsOf({ pullPlan = false, have = [], matrix }: CoverOptions): Pick<ReportOptions, "have"> {
   if (!pullPlan && have.length > 0) throw usageError("--have needs --pull-plan", "add --pull-plan");
   if (pullPlan && matrix !== undefined)
     throw usageError(
@@ -97,7 +97,7 @@ function pullsOf({ pullPlan = false, have = [], matrix }: CoverOptions): Pick<Co
 function suggestOf(
   { suggest, maxImages, cpu, requireGpu, pin = [] }: CoverOptions,
   planned: PlannedMatrix | undefined,
-): Pick<CoverQuestion, "suggest"> {
+): Pick<ReportOptions, "suggest"> {
   if (suggest === undefined) {
     if (maxImages !== undefined) throw usageError("--max-images needs --suggest", "add --suggest FILE");
     return {};

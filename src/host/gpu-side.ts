@@ -13,7 +13,7 @@ export interface SideReading<Vendor extends GpuVendor = GpuVendor>
   select(gpus: string): SideReading<Vendor>;
 }
 
-export interface SideQuestion {
+export interface SideContext {
   /** The vendor's GPUs on the PCI bus. */
   readonly pci: readonly PciGpu[];
   /** A GPU or driver of a vendor before this one is there. */

@@ -5,7 +5,7 @@ import { readAmdSide } from "./amd/amd-side.ts";
 import { readCpu } from "./cpu/cpu-facts.ts";
 import { kernelNumber, withinGrammar } from "../facts/fact-grammar.ts";
 import { factsSchemaVersion, type HostFacts } from "../facts/facts.ts";
-import type { SideQuestion, SideReading } from "./gpu-side.ts";
+import type { SideContext, SideReading } from "./gpu-side.ts";
 import { type HostIo, readingOnce, textOf } from "./host-io.ts";
 import { withBrokenStates } from "../facts/broken-states.ts";
 import { readNvidiaSide } from "./nvidia/nvidia-side.ts";
@@ -60,7 +60,7 @@ async function readMachine(io: HostIo, options: ProbeOptions): Promise<HostFacts
 }
 
 const readers: {
-  readonly [V in GpuVendor]: (io: HostIo, question: SideQuestion) => Promise<SideReading<V>>;
+  readonly [V in GpuVendor]: (io: HostIo, question: SideContext) => Promise<SideReading<V>>;
 } = { nvidia: readNvidiaSide, amd: readAmdSide };
 
 async function readSides(io: HostIo, { gpus, ofNode = false, pairs = false }: ProbeOptions) {

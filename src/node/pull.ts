@@ -16,7 +16,7 @@ import {
 } from "../oci/reference.ts";
 import { podmanTls } from "../oci/registry/registry-endpoint.ts";
 import { unaskedLines } from "../resolve/answer-lines.ts";
-import { answerOf, rankImages } from "../resolve/resolve-image.ts";
+import { resolutionOf, rankImages } from "../resolve/resolve-image.ts";
 import {
   requireMatch,
   type AgeChoice,
@@ -74,7 +74,7 @@ async function pullIn(options: PullOptions, world: NodeWorld): Promise<PulledIma
   const question = await readQuestion(options, world);
   const plain = nameOf(options, question.lock);
   const ranking = rankImages(question.lock, question.host, question.options);
-  const resolution = answerOf(question.lock, ranking, question.options);
+  const resolution = resolutionOf(question.lock, ranking, question.options);
   const { reference } = requireMatch(resolution, ranking, question);
   note(world, unaskedLines(resolution));
   const { find, pull, tag, pin } = runtimes[runtime]({

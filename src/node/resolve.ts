@@ -1,7 +1,7 @@
 /** `imgmatch resolve`: the image that was built for a host, or for each of many. */
 
 import { type DriverQuestion, otherHost } from "../host/probe.ts";
-import { answerOf, rankImages } from "../resolve/resolve-image.ts";
+import { resolutionOf, rankImages } from "../resolve/resolve-image.ts";
 import type { HostResolution } from "../resolve/resolver.ts";
 import {
   requireMatch,
@@ -72,7 +72,7 @@ async function resolveOne(options: ResolveOptions, world: NodeWorld): Promise<Re
   const question = await readQuestion(options, world);
   const { lock, host, signed } = question;
   const ranking = rankImages(lock, host, question.options);
-  const resolution = answerOf(lock, ranking, question.options);
+  const resolution = resolutionOf(lock, ranking, question.options);
   note(world, unaskedLines(resolution));
   if (options.explain) {
     const { explainRanking } = await import("./explain.ts");

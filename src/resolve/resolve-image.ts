@@ -41,11 +41,11 @@ export interface Ranking extends RankedImages {
  * console.log(match?.reference ?? rejected);
  */
 export function resolveImage(lock: Lock, host: HostFacts, options: ResolveImageOptions = {}): Resolution {
-  return answerOf(lock, rankImages(lock, host, options), options);
+  return resolutionOf(lock, rankImages(lock, host, options), options);
 }
 
 /** Turns a ranking into the answer for one host. */
-export function answerOf(lock: Lock, ranking: Ranking, options: ResolveImageOptions): Resolution {
+export function resolutionOf(lock: Lock, ranking: Ranking, options: ResolveImageOptions): Resolution {
   return {
     schemaVersion: resolutionSchemaVersion,
     match: matchOf(lock, ranking),
@@ -73,11 +73,11 @@ function matchOf(lock: Lock, { ranked: [winner, next], order }: Ranking): Match 
 
 /** Judges every image, and puts the images that fit in a total order. Throws as {@link resolveImage} does. */
 export function rankImages(lock: Lock, host: HostFacts, options: ResolveImageOptions = {}): Ranking {
-  return rank(openQuestion(lock, options), host, viewHost(host), askNow);
+  return rank(prepareRanking(lock, options), host, viewHost(host), askNow);
 }
 
 /** The part of a question that is the same for every host. */
-interface HostlessQuestion {
+interface PreparedRanking {
   readonly judge: FitOptions;
   readonly order: readonly OrderStep[];
   /** In the order of their names. */
@@ -85,7 +85,7 @@ interface HostlessQuestion {
 }
 
 /** Throws as {@link resolveImage} does. */
-export function openQuestion(lock: Lock, options: ResolveImageOptions): HostlessQuestion {
+export function prepareRanking(lock: Lock, options: ResolveImageOptions): PreparedRanking {
   if (options.cpuOnly === true && options.requireGpu === true) throw twoKinds();
   const order = orderBy(options.prefer ?? lock.prefer);
   const judge = { ...fitOptions(lock, options), order };
@@ -96,7 +96,7 @@ export function openQuestion(lock: Lock, options: ResolveImageOptions): Hostless
 
 /** Turns verdicts into places. The fix against a rejected image is worked out when somebody reads it. */
 export function rank(
-  { order, cells, judge }: HostlessQuestion,
+  { order, cells, judge }: PreparedRanking,
   host: HostFacts,
   view: HostView,
   ask: AskRule,

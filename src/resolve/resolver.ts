@@ -7,7 +7,7 @@ import { type HostView, viewHost } from "./host-view.ts";
 import type { AskRule } from "./check-fit.ts";
 import { type Miss, nearestBy } from "./nearest.ts";
 import type { ResolveImageOptions } from "./resolve-options.ts";
-import { answerOf, openQuestion, type Ranking, rank } from "./resolve-image.ts";
+import { resolutionOf, prepareRanking, type Ranking, rank } from "./resolve-image.ts";
 import type { ImageToFit, Rule } from "./rules/rule.ts";
 import type { Misfit, Rejection, Resolution } from "./verdict.ts";
 
@@ -29,7 +29,7 @@ export interface Resolver {
  * for (const facts of hosts) console.log(resolve(facts).match?.cell);
  */
 export function createResolver(lock: Lock, options: ResolveImageOptions = {}): Resolver {
-  const question = openQuestion(lock, options);
+  const question = prepareRanking(lock, options);
   const kept = keepAnswers();
   const rankHost = (host: HostFacts) => {
     const view = viewHost(host);
@@ -37,7 +37,7 @@ export function createResolver(lock: Lock, options: ResolveImageOptions = {}): R
   };
   return {
     rank: rankHost,
-    resolve: (host) => answerOf(lock, rankHost(host), options),
+    resolve: (host) => resolutionOf(lock, rankHost(host), options),
     nearest: (view, rejected) => nearestBy(kept.about(view), lock, rejected, view, question.judge),
   };
 }
@@ -59,7 +59,7 @@ export function resolveHosts(
   const resolver = createResolver(lock, options);
   return hosts.map(({ name, facts }) => {
     const ranking = resolver.rank(facts);
-    const resolution = answerOf(lock, ranking, options);
+    const resolution = resolutionOf(lock, ranking, options);
     const miss = resolution.match === null ? resolver.nearest(ranking.view, resolution.rejected) : null;
     const [first] = miss?.misfits ?? [];
     const nearest = miss === null || first === undefined ? null : { cell: miss.cell, ...first };

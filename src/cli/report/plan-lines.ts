@@ -3,7 +3,7 @@
 import type { PlanCellJson, PlanJson } from "../../fleet/plan/plan-json.ts";
 import { type Action, actions } from "../../fleet/plan/planned-cell.ts";
 import { groupBy } from "../../io/collections.ts";
-import { count, tableRows, wrap } from "../../io/table.ts";
+import { count, formatTable, tableRows, wrap } from "../../io/table.ts";
 import { printable } from "../../printable.ts";
 import { byCause, cellsOf } from "./causes.ts";
 import { details, escaped, mostBytes, problemTable, table, tableWithin } from "./markdown.ts";
@@ -31,23 +31,63 @@ export function reportPlan(
   all: boolean,
   style: Style,
 ) {
-  const of = (action: Action) => cells.filter((each) => each.action === action);
-  const one = (action: Action) =>
-    all
-      ? of(action).map(cellRow)
-      : action === "conflict"
-        ? causeRows(of(action))
-        : shortened(of(action), action);
-  const named = actions.filter((action) => all || !counted.includes(action)).flatMap(one);
+  const linesOf = (action: Action) => {
+    const own = cells.filter((each) => each.action === action);
+    if (action === "conflict" && !all) return tableOf(causeRows(own), style);
+    const rows = own.slice(0, all ? own.length : mostNamed);
+    const more = own.length - rows.length;
+    return [
+      ...byReason(own, rows, style),
+      ...(more === 0 ? [] : tableOf([[action, `and ${more} more: --all names them`]], style)),
+    ];
+  };
   return [
     style.strong(printable(`${name} ${version} → ${repository}`)),
-    ...tableOf(named, style),
+    ...actions.filter((action) => all || !counted.includes(action)).flatMap(linesOf),
     ...(all ? [] : tableOf(countedRows(cells), style)),
     ...(cells.some(isUntagged) ? ["tags follow from the digests of the base images"] : []),
     ...(unknown === undefined ? [] : [style.warn(printable(unknown))]),
     ...wrap(summarise({ counts, cells }), style.width),
     "",
   ].join("\n");
+}
+
+/** A reason that several cells share stands once, with their number, above those of them that are named. */
+function byReason(
+  cells: readonly PlanCellJson[],
+  named: readonly PlanCellJson[],
+  style: Style,
+): readonly string[] {
+  const { alone, shared } = apart(cells, named);
+  return [
+    ...tableOf(alone.map(cellRow), style),
+    ...shared.flatMap(({ action, reason, number, own }) => [
+      ...tableOf([[action, count(number, "cell"), reason]], style),
+      ...formatTable(
+        own.map(([cell = "", ...more]) => [`  ${cell}`, ...more]),
+        style,
+      ),
+    ]),
+  ];
+}
+
+/** Cells with a reason of their own or none, and for each other reason the number of all cells and the rows of the named ones. */
+function apart(cells: readonly PlanCellJson[], named: readonly PlanCellJson[]) {
+  const alike = groupBy(cells, ({ reason }) => reason);
+  const numberOf = (reason: string | null) => (reason === null ? 1 : (alike.get(reason)?.length ?? 1));
+  const shared = groupBy(
+    named.filter(({ reason }) => numberOf(reason) > 1),
+    ({ reason }) => reason,
+  );
+  return {
+    alone: named.filter(({ reason }) => numberOf(reason) === 1),
+    shared: [...shared].map(([reason, own]) => ({
+      action: own[0]?.action ?? "",
+      reason: reason ?? "",
+      number: numberOf(reason),
+      own: own.map((each) => [each.cell, each.platform, imageOf(each) ?? ""]),
+    })),
+  };
 }
 
 /**
@@ -59,20 +99,48 @@ export function planMarkdown(answer: PlanJson): readonly string[] {
   const toBuild = cells.filter(({ action }) => !counted.includes(action));
   const out = countedRows(cells);
   const room = mostBytes / 3;
-  const heads = ["", "cell", "platform", ""];
-  const whole = table(heads, toBuild.map(cellRow));
+  const whole = actions.flatMap((action) => actionMarkdown(toBuild.filter((each) => each.action === action)));
   const isSmall = Buffer.byteLength(whole.join("\n")) <= room;
-  const rows = isSmall ? whole : tableWithin(room, heads, causeRows(toBuild));
+  const heads = ["what", "cells", "platforms", "why"];
+  const few = () => ["", "#### What a build does", "", ...tableWithin(room, heads, causeRows(toBuild))];
   return [
     `### ${escaped(`${name} ${version} → ${repository}`)}`,
     "",
     `${escaped(summarise({ counts, cells }))}.`,
     ...(unknown === undefined ? [] : ["", `${escaped(unknown)}.`]),
-    ...problemTable(room, problems),
-    ...(toBuild.length === 0 ? [] : ["", ...rows]),
+    ...(problems.length === 0 ? [] : ["", "#### Problems", ...problemTable(room, problems)]),
+    ...(isSmall ? whole : few()),
     ...(out.length === 0
       ? []
-      : details("What no image is built for", tableWithin(room, ["", "cells", "why"], out))),
+      : details("What no image is built for", tableWithin(room, ["what", "cells", "why"], out))),
+  ];
+}
+
+/** A heading for the cells of one action, and a table for each reason that several share. */
+function actionMarkdown(cells: readonly PlanCellJson[]): readonly string[] {
+  const [first] = cells;
+  if (first === undefined) return [];
+  const { alone, shared } = apart(cells, cells);
+  const [done] = phrases[first.action];
+  const heads = ["cell", "platform", "image"];
+  return [
+    "",
+    `#### ${count(cells.length, "cell")} ${done}`,
+    ...shared.flatMap(({ reason, number, own }) => [
+      "",
+      number === cells.length ? escaped(reason) : `${escaped(reason)}: ${count(number, "cell")}`,
+      "",
+      ...table(heads, own),
+    ]),
+    ...(alone.length === 0
+      ? []
+      : [
+          "",
+          ...table(
+            [...heads, "why"],
+            alone.map((each) => [each.cell, each.platform, imageOf(each) ?? "", each.reason ?? ""]),
+          ),
+        ]),
   ];
 }
 
@@ -107,12 +175,6 @@ function cellRow(each: PlanCellJson): string[] {
   return [each.action, each.cell, each.platform, detail(each)];
 }
 
-function shortened(cells: readonly PlanCellJson[], action: Action): string[][] {
-  const rows = cells.slice(0, mostNamed).map(cellRow);
-  const more = cells.length - rows.length;
-  return more === 0 ? rows : [...rows, [action, `and ${more} more: --all names them`]];
-}
-
 /** `360 cells: 58 to build, 0 unchanged, 302 excluded for 12 reasons`; without cells it counts no reasons. */
 export function summarise({ counts, cells = [] }: Pick<PlanJson, "counts"> & Partial<PlanJson>): string {
   const parts = actions
@@ -131,9 +193,14 @@ function isUntagged({ action, tag }: PlanCellJson): boolean {
   return action === "build" && tag === null;
 }
 
-function detail({ action, tag, repository, reason }: PlanCellJson): string {
-  // An image outside the fleet's repository has its own in front.
-  const image = tag === null || repository === undefined ? tag : `${repository}:${tag}`;
+/** An image outside the fleet's repository has its own in front. */
+function imageOf({ tag, repository }: Pick<PlanCellJson, "tag" | "repository">): string | null {
+  return tag === null || repository === undefined ? tag : `${repository}:${tag}`;
+}
+
+function detail(cell: PlanCellJson): string {
+  const { action, reason } = cell;
+  const image = imageOf(cell);
   switch (action) {
     case "build":
     case "adopt":

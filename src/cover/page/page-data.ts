@@ -21,7 +21,7 @@ export interface PageData {
   readonly now: PageFleet;
   /** With the changes of `--what-if`; null without changes. */
   readonly after: PageFleet | null;
-  readonly question: PageQuestion;
+  readonly question: PageOptions;
 }
 
 /** A class without `others`, hundreds of names for each: the page computes them. */
@@ -43,7 +43,7 @@ export interface PageFleet {
 }
 
 /** `ResolveImageOptions` as data. */
-export interface PageQuestion {
+export interface PageOptions {
   readonly pins: Readonly<Record<string, { readonly text: string; readonly values: readonly string[] }>>;
   readonly cpuOnly: boolean;
   readonly requireGpu: boolean;
@@ -150,7 +150,7 @@ function plainGpu({ index, name, compute, class: kind }: GpuFacts): GpuFacts {
 function questionOf(
   locks: readonly Lock[],
   { pins = {}, cpuOnly = false, requireGpu = false, prefer, local }: ResolveImageOptions,
-): PageQuestion {
+): PageOptions {
   const axes = locks.flatMap(({ images }) => Object.values(images).map((image) => image.axes));
   const valuesOf = (axis: string) => [...new Set(axes.flatMap((each) => each[axis] ?? []))].sort();
   return {
@@ -168,7 +168,7 @@ function questionOf(
 }
 
 /** Restores the options of {@link pageData}. Pins match the values that the fleet had then. */
-export function optionsOf({ pins, cpuOnly, requireGpu, prefer, local }: PageQuestion): ResolveImageOptions {
+export function optionsOf({ pins, cpuOnly, requireGpu, prefer, local }: PageOptions): ResolveImageOptions {
   return {
     pins: Object.fromEntries(
       Object.entries(pins).map(([axis, { text, values }]) => [

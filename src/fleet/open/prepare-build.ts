@@ -27,7 +27,7 @@ export interface LocalBaseChoice {
   readonly builder?: string;
 }
 
-export interface BuildQuestion {
+export interface PrepareOptions {
   readonly only: readonly Selection[];
   readonly lockFile: string;
   readonly bases: BaseChoice;
@@ -55,7 +55,7 @@ export interface PreparedBuild {
 /** Plans the next build of an open fleet, by the lock and what registries say of the bases. */
 export async function prepareBuild(
   fleet: Fleet,
-  question: BuildQuestion,
+  question: PrepareOptions,
   world: World,
 ): Promise<PreparedBuild> {
   const { only, lockFile, bases, local = {}, push, onProblem, contextChanges } = question;
@@ -101,7 +101,7 @@ export async function prepareBuild(
   return { plan, lock, findBaseDigest, unresolved };
 }
 
-export interface BuiltQuestion {
+export interface RecallOptions {
   readonly only: readonly Selection[];
   readonly lockFile: string;
   readonly replaceBase: readonly string[] | undefined;
@@ -112,7 +112,7 @@ export interface BuiltQuestion {
 /** Plans with the images that the lock has. Asks no registry: images that were built have their bases in the lock. */
 export async function recallBuilt(
   fleet: Fleet,
-  { only, lockFile, replaceBase, published }: BuiltQuestion,
+  { only, lockFile, replaceBase, published }: RecallOptions,
 ): Promise<{ readonly lock: Lock; readonly plan: Plan }> {
   const lock = await readLock(lockFile);
   refuseAdoptedLock(lock, lockFile);

@@ -5,7 +5,7 @@ import { findAmdProduct, onlyName } from "../../hardware/amd-products.ts";
 import { isContainer, readContainerRuntime } from "../container-runtime.ts";
 import { factGrammar } from "../../facts/fact-grammar.ts";
 import { type AmdFacts, type AmdGpuFacts, computePartitions, type HostProblem } from "../../facts/facts.ts";
-import type { SideQuestion, SideReading } from "../gpu-side.ts";
+import type { SideContext, SideReading } from "../gpu-side.ts";
 import type { HostIo } from "../host-io.ts";
 import { gpuLabel } from "../../facts/host-problems.ts";
 import { type PciGpu, sysfsAddress } from "../pci.ts";
@@ -20,7 +20,7 @@ const modulePath = "/sys/module/amdgpu";
 /** Beside GPUs of other vendors a missing GPU of a processor is no problem, nor is it in a container. `gpus` is the value of `--gpus`. */
 export function readAmd(
   io: HostIo,
-  { pci, others, pairs }: Omit<SideQuestion, "ofNode">,
+  { pci, others, pairs }: Omit<SideContext, "ofNode">,
   gpus: string | undefined,
 ): Omit<SideReading<"amd">, "holds" | "select"> {
   // radeon drives cards before GCN, which have no ROCm.

@@ -1,12 +1,12 @@
 /** Reads the AMD side of a machine. Most machines have none, and need not load the reader. */
 
 import { isWsl } from "../container-runtime.ts";
-import type { SideQuestion, SideReading } from "../gpu-side.ts";
+import type { SideContext, SideReading } from "../gpu-side.ts";
 import type { HostIo } from "../host-io.ts";
 
 export async function readAmdSide(
   io: HostIo,
-  { pci, others, pairs }: SideQuestion,
+  { pci, others, pairs }: SideContext,
 ): Promise<SideReading<"amd">> {
   if (pci.length === 0 && !["/sys/class/kfd", "/sys/module/amdgpu"].some(io.exists)) {
     // WSL2 shows GPUs of AMD in another way.

@@ -2,7 +2,7 @@
 
 import { cudaOfDriver, cudaUnder } from "../../hardware/cuda-toolkits.ts";
 import type { HostProblem, NvidiaFacts } from "../../facts/facts.ts";
-import type { SideQuestion } from "../gpu-side.ts";
+import type { SideContext } from "../gpu-side.ts";
 import type { HostIo } from "../host-io.ts";
 import * as problem from "../../facts/host-problems.ts";
 import { knownSources } from "../../facts/no-facts.ts";
@@ -16,7 +16,7 @@ import { readSurroundings, type Surroundings } from "./surroundings.ts";
 /** The facts are null when there is neither an NVIDIA device nor a driver. */
 export async function readNvidia(
   io: HostIo,
-  question: Pick<SideQuestion, "pci" | "pairs">,
+  question: Pick<SideContext, "pci" | "pairs">,
 ): Promise<NvidiaPart> {
   const around = readSurroundings(io, question);
   if (around === null) return noNvidia;

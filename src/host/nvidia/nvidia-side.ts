@@ -2,7 +2,7 @@
 
 import { isContainer } from "../container-runtime.ts";
 import type { GpuFacts } from "../../facts/facts.ts";
-import type { SideQuestion, SideReading } from "../gpu-side.ts";
+import type { SideContext, SideReading } from "../gpu-side.ts";
 import type { HostIo } from "../host-io.ts";
 import { knownSources } from "../../facts/no-facts.ts";
 import { noPermission } from "../../facts/host-problems.ts";
@@ -13,7 +13,7 @@ import { applyVisibility } from "./visible-devices.ts";
 
 export async function readNvidiaSide(
   io: HostIo,
-  { pci, ofNode, pairs }: SideQuestion,
+  { pci, ofNode, pairs }: SideContext,
 ): Promise<SideReading<"nvidia">> {
   const { facts, problems, sources } = await readNvidia(io, { pci, pairs });
   const runtime = readNvidiaRuntime(io, facts);

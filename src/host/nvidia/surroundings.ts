@@ -2,7 +2,7 @@
 
 import { isContainer, isWsl, wslLibraries } from "../container-runtime.ts";
 import type { HostProblem } from "../../facts/facts.ts";
-import type { SideQuestion } from "../gpu-side.ts";
+import type { SideContext } from "../gpu-side.ts";
 import { denied, type HostIo, textOf } from "../host-io.ts";
 import { noPermission } from "../../facts/host-problems.ts";
 import type { PciGpu } from "../pci.ts";
@@ -27,7 +27,7 @@ export interface Surroundings {
 /** null when there is neither an NVIDIA device nor a driver. */
 export function readSurroundings(
   io: HostIo,
-  { pci, pairs }: Pick<SideQuestion, "pci" | "pairs">,
+  { pci, pairs }: Pick<SideContext, "pci" | "pairs">,
 ): Surroundings | null {
   const module = readKernelModule(io);
   const tegra = io.arch === "arm64" ? readTegra(io) : null;

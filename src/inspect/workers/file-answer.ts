@@ -29,7 +29,7 @@ interface Failure {
   readonly stack: string | null;
 }
 
-export function answerOf(error: unknown): Answer {
+export function failureAnswer(error: unknown): Answer {
   if (error instanceof ImgmatchError) return { problems: error.problems };
   if (!(error instanceof Error)) return { failure: { message: String(error), code: null, stack: null } };
   const code = "code" in error && typeof error.code === "string" ? error.code : null;

@@ -42,7 +42,7 @@ export function createBlobAnswers({ mode, open, plainHttp }: BlobOptions): Answe
     finished(opened.body, () => {
       underWay--;
     });
-    return answerOf(opened, registryUrl(repository, "blobs", digest, plainHttp), digest, wantsBody);
+    return blobAnswer(opened, registryUrl(repository, "blobs", digest, plainHttp), digest, wantsBody);
   }
 
   return async (repository, digest, caller) => {
@@ -53,7 +53,7 @@ export function createBlobAnswers({ mode, open, plainHttp }: BlobOptions): Answe
   };
 }
 
-function answerOf(opened: OpenedBlob, blobUrl: URL, digest: Digest, wantsBody: boolean): Answer {
+function blobAnswer(opened: OpenedBlob, blobUrl: URL, digest: Digest, wantsBody: boolean): Answer {
   const { status, headers, body } = opened;
   const passed = status === 200 || status === 206;
   if (!passed || !wantsBody) body.destroy();

@@ -67,7 +67,7 @@ export function createNodeKeeper({ api, fleets, question, probe, choose, log }: 
   let lastAt: number | null = null;
   let chosen: Readonly<Record<string, boolean>> = {};
 
-  function answerOf(lock: Lock, probed: Probed): FleetAnswer {
+  function fleetAnswer(lock: Lock, probed: Probed): FleetAnswer {
     const choice = probed.ok ? choose(lock, probed.facts) : probed;
     // Unlike GPUs may each have an image where no image fits all of them.
     const labels = probed.ok ? createLabeller(lock, question)(probed.facts).labels : noLabels(lock, question);
@@ -90,7 +90,7 @@ export function createNodeKeeper({ api, fleets, question, probe, choose, log }: 
     const unread = read.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
     for (const reason of unread) log({ level: "warning", event: "labels", message: faultOf(reason) });
     const locks = read.flatMap((each) => (each.status === "fulfilled" ? (each.value ?? []) : []));
-    const answers = locks.map((lock) => answerOf(lock, probed));
+    const answers = locks.map((lock) => fleetAnswer(lock, probed));
     chosen = Object.fromEntries(answers.map(({ fleet, fits }) => [fleet, fits]));
     for (const key of answers.flatMap(({ labels }) => Object.keys(labels))) own.add(key);
 

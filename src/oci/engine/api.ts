@@ -79,7 +79,7 @@ export async function connectDocker(env: Environment): Promise<DockerApi> {
     return body.trim() === "" ? null : JSON.parse(body);
   }
 
-  async function* answerOf<T>(
+  async function* streamed<T>(
     method: Method,
     path: string,
     call: ApiCall,
@@ -107,9 +107,9 @@ export async function connectDocker(env: Environment): Promise<DockerApi> {
         fix: `see whether DOCKER_HOST names a container engine: GET ${path} answers otherwise there`,
       });
     },
-    stream: (method, path, call = {}) => answerOf(method, path, call, jsonLines),
+    stream: (method, path, call = {}) => streamed(method, path, call, jsonLines),
     bytes: (method, path, call = {}) =>
-      answerOf(method, path, call, (response) => response as AsyncIterable<Uint8Array>),
+      streamed(method, path, call, (response) => response as AsyncIterable<Uint8Array>),
   };
 }
 

@@ -24,8 +24,9 @@ tag: "{{cell}}"
       false,
       styleFor(false),
     ).split("\n");
-    expect(lines[1]).toMatch(/ plain {2}not in the lock$/);
-    expect(lines[2]).toMatch(/ registry\.example\.com\/team\/app-full:full {2}not in the lock$/);
+    expect(lines[1]).toBe("build  2 cells  not in the lock");
+    expect(lines[2]).toMatch(/ plain$/);
+    expect(lines[3]).toMatch(/ registry\.example\.com\/team\/app-full:full$/);
   });
 
   it("names the first 20 to build, counts what is out by its reason, and names all with --all", async () => {
@@ -46,17 +47,25 @@ exclude:
     });
     const answer = await plan({ matrix: `${root}/matrix.yaml`, offline: true });
     const lines = reportPlan(answer, false, styleFor(false)).trimEnd().split("\n");
-    expect(lines.filter((line) => line.startsWith("build"))).toHaveLength(21);
-    expect(lines[21]).toBe("build  and 4 more: --all names them");
-    expect(lines.slice(22, 24)).toEqual([
+    expect(lines[1]).toBe("build  24 cells  not in the lock");
+    expect(lines.filter((line) => /^ {2}\S+_/.test(line))).toHaveLength(20);
+    expect(lines.join("\n").split("not in the lock")).toHaveLength(2);
+    expect(lines[22]).toBe("build  and 4 more: --all names them");
+    expect(lines.slice(23, 25)).toEqual([
       expect.stringMatching(/^excluded {2}23 cells +<b>no<\/b> \| two$/),
       expect.stringMatching(/^excluded {2}1 cell +not a2$/),
     ]);
     expect(lines.at(-1)).toBe("48 cells: 24 to build, 0 unchanged, 24 excluded for 2 reasons");
-    expect(reportPlan(answer, true, styleFor(false)).trimEnd().split("\n")).toHaveLength(1 + 48 + 1);
+    // The title, the 48 cells below two reasons that several share, and the numbers.
+    expect(reportPlan(answer, true, styleFor(false)).trimEnd().split("\n")).toHaveLength(1 + 48 + 2 + 1);
     const markdown = planMarkdown(answer);
     expect(markdown[2]).toBe("48 cells: 24 to build, 0 unchanged, 24 excluded for 2 reasons.");
-    expect(markdown.filter((line) => line.startsWith("| build"))).toHaveLength(24);
+    expect(markdown.filter((line) => line.startsWith("#"))).toEqual([
+      expect.stringMatching(/^### app /),
+      "#### 24 cells to build",
+    ]);
+    expect(markdown.filter((line) => line === "not in the lock")).toHaveLength(1);
+    expect(markdown.filter((line) => line === "| cell | platform | image |")).toHaveLength(1);
     expect(markdown).toContain("| excluded | 23 cells | &lt;b&gt;no&lt;/b&gt; \\| two |");
   });
 

@@ -12,8 +12,8 @@ import { matrixJsonSchema } from "../../../src/fleet/matrix/json-schema.ts";
 import { expandMatrix } from "../../../src/fleet/cells/expand.ts";
 import { viewOf } from "../../../src/fleet/template/view.ts";
 import { parseMatrix } from "../../../src/fleet/matrix/parse-matrix.ts";
-import { runInProcess } from "../../support/run-cli.ts";
-import { describedCommands } from "./commands.ts";
+import { groupBy } from "../../../src/io/collections.ts";
+import { commandsPage } from "./commands-page.ts";
 import { root } from "./markdown.ts";
 
 const made =
@@ -21,7 +21,7 @@ const made =
 
 /** Path → how its text is made. Of the last pages only some lines are. */
 export const referencePages: Readonly<Record<string, () => Promise<string>>> = {
-  "docs/commands.md": commandsPage,
+  "docs/commands.md": () => commandsPage(made),
   "docs/functions.md": async () => functionsPage(),
   "docs/lock-keys.md": async () => lockPage(),
   "docs/matrix-keys.md": async () => keysPage(),
@@ -53,18 +53,27 @@ function withEvidence(page: string): string {
 function ofVendor(vendor: string, facts: readonly FactEvidence[]): readonly string[] {
   return facts.flatMap(({ fact, rows }) => [
     `**${vendor}, ${fact}**\n`,
-    "| source | answer | means | in a container |\n| --- | --- | --- | --- |",
-    ...rows.map(
-      ({ source, answer, means, inContainer = means }) =>
-        `| ${source} | ${answer} | ${meanings(means)} | ${inContainer === means ? "the same" : meanings(inContainer)} |`,
+    ...[...groupBy(rows, ({ source }) => source)].map(
+      ([source, answers]) => `- ${source}: ${[...groupBy(answers, meaningOf)].map(answersOf).join("; ")}.`,
     ),
     "",
   ]);
 }
 
+/** `12, 13 → nothing`. */
+function answersOf([meaning, answers]: readonly [string, readonly { readonly answer: string }[]]): string {
+  return `${answers.map(({ answer }) => answer).join(", or ")} → ${meaning}`;
+}
+
+function meaningOf({ means, inContainer = means }: FactEvidence["rows"][number]): string {
+  return inContainer === means
+    ? meanings(means)
+    : `${meanings(means)} (in a container ${meanings(inContainer)})`;
+}
+
 function meanings(means: Meaning): string {
   const words = {
-    value: "the fact",
+    value: "**the fact**",
     silent: "nothing",
     none: "no such card",
     unknown: "the fact is unknown",
@@ -115,25 +124,6 @@ function conditionInWords({ of, fact, is }: Condition): string {
   return `\`${fact}\`${place} is ${list}`;
 }
 
-async function commandsPage(): Promise<string> {
-  const sections = [
-    `# Commands\n\n${made}`,
-    [
-      "The answer goes to standard output, everything else to standard error. `--json` gives the answer as JSON, errors included.",
-      "`NO_COLOR` turns colours off, `FORCE_COLOR` turns them on.",
-    ].join("\n"),
-    await helpBlock([]),
-  ];
-  for (const { name } of describedCommands)
-    sections.push(`## imgmatch ${name}`, await helpBlock(name.split(" ")));
-  return `${sections.join("\n\n")}\n`;
-}
-
-async function helpBlock(words: readonly string[]): Promise<string> {
-  const { out } = await runInProcess([...words, "--help"]);
-  return `\`\`\`text\n${out.trimEnd()}\n\`\`\``;
-}
-
 /** Each function of src/index.ts that has an example, with its docstring. */
 function functionsPage(): string {
   const index = readFileSync(join(root, "src/index.ts"), "utf8");
@@ -173,12 +163,12 @@ function lockPage(): string {
   );
   const seen = new Set<string>();
   const rows = [...membersOf("Lock", "")].map(
-    ([key, optional, text]) => `| \`${key}\` | ${optional ? "optional" : ""} | ${text} |`,
+    ([key, optional, text]) => `| \`${key}\`${optional ? "?" : ""} | ${text} |`,
   );
   return [
     `# Keys of the lock\n\n${made}\n`,
-    "[lock.md](lock.md) explains the lock. `*` stands for any name, `[]` for one entry of a list.\n",
-    "| key | | meaning |\n| --- | --- | --- |",
+    "[lock.md](lock.md) explains the lock. `*` stands for any name, `[]` for one entry of a list. A key with `?` behind it is optional.\n",
+    "| key | meaning |\n| --- | --- |",
     ...rows,
     "",
   ].join("\n");
@@ -225,16 +215,19 @@ function keysPage(): string {
     if (!found.has(key)) found.set(key, description);
   }
   const required = schema.required ?? [];
-  const rows = [...found]
+  const named = [...found]
     .sort(([a], [b]) => Number(a.startsWith("(")) - Number(b.startsWith("(")))
-    .map(
-      ([key, description]) =>
-        `| \`${key.replace("(a value) ", "axes.*[].")}\` | ${required.includes(key) ? "required" : ""} | ${description} |`,
-    );
+    .map(([key, description]) => ({
+      key: `\`${key.replace("(a value) ", "axes.*[].")}\`${required.includes(key) ? " (required)" : ""}`,
+      description,
+    }));
+  const rows = [...groupBy(named, ({ description }) => description)].map(
+    ([description, keys]) => `| ${keys.map(({ key }) => key).join(", ")} | ${description} |`,
+  );
   return [
     `# Keys of matrix.yaml\n\n${made}\n`,
     "`imgmatch schema` prints the whole schema. [matrix.md](matrix.md) explains the keys. `[]` stands for one entry of a list, `*` for any name.\n",
-    "| key | | meaning |\n| --- | --- | --- |",
+    "| key | meaning |\n| --- | --- |",
     ...rows,
     "\n## What a template sees\n",
     "The examples are of a cell with CUDA 12.8.1, compute 9.0+ptx, march sapphirerapids without waitpkg, and Python 3.12; what only AMD has, of one with ROCm 7.2 and gfx90a:xnack-, gfx11-generic.\n",
@@ -283,9 +276,10 @@ function viewRows(): readonly string[] {
     (type === undefined ? [] : [...docstringsOf(type.members, "", source)]).map((each) => each),
   );
   const open = (name: string) => told.get(name) ?? told.get(name.replace(/\..*/, "")) ?? told.get("<axis>");
-  return [...own, ...amd].map(
-    ([name, value]) => `| \`${name}\` | ${open(name)} | \`${JSON.stringify(value)}\` |`,
-  );
+  return [...groupBy([...own, ...amd], ([name]) => open(name) ?? "")].map(([text, names]) => {
+    const all = names.map(([name]) => `\`${name}\``).join(", ");
+    return `| ${all} | ${text} | ${names.map(([, value]) => `\`${JSON.stringify(value)}\``).join(", ")} |`;
+  });
 }
 
 function* docstringsOf(
@@ -315,7 +309,8 @@ function namesOf(value: object, prefix = ""): (readonly [string, unknown])[] {
 }
 
 /** The keys that a value of any axis may have. */
-const shared = /^(template|target|context|repository|base|args|runner|timeout|freeDisk|guard)\b/;
+const shared =
+  /^(template|target|context|repository|base|args|runner|timeout|freeDisk|guard|contexts|deprecated)\b/;
 
 function* keysOf(schema: Schema, path: string): Generator<readonly [string, string]> {
   for (const [name, below] of Object.entries(schema.properties ?? {})) {

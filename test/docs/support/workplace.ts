@@ -14,6 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { makeContainer, makeEntry } from "../../inspect/support/make-fatbin.ts";
+import { makeLibrary } from "../../inspect/support/make-library.ts";
 import { makeZip } from "../../inspect/support/make-zip.ts";
 import { root } from "./markdown.ts";
 
@@ -72,16 +73,25 @@ export function createWorkplace(): Workplace {
   };
 }
 
-/** A wheel with code for two GPUs, and a virtual environment with the same. */
+/** A wheel with code for two GPUs, a virtual environment with torch, which has the same code, and facts of a laptop. */
 function makePackages(target: string): void {
   const content = makeContainer([
     makeEntry({ kind: 2, arch: 80, version: [1, 7] }),
     makeEntry({ kind: 2, arch: 89, version: [1, 7] }),
     makeEntry({ kind: 1, arch: 80, version: [8, 0] }),
   ]);
-  const packages = join(target, "venv/lib/python3.12/site-packages/app");
-  for (const folder of [join(target, "dist"), packages]) mkdirSync(folder, { recursive: true });
-  writeFileSync(join(packages, "_ops.so"), content);
+  const site = join(target, ".venv/lib/python3.12/site-packages");
+  const torch: Readonly<Record<string, Uint8Array>> = {
+    "torch/_C.cpython-312-x86_64-linux-gnu.so": makeLibrary({ needed: ["libtorch_cuda.so"] }),
+    "torch/lib/libtorch_cuda.so": makeLibrary({ sections: [{ name: ".nv_fatbin", bytes: content }] }),
+  };
+  for (const folder of ["torch/lib", "torch-2.8.0.dist-info"])
+    mkdirSync(join(site, folder), { recursive: true });
+  for (const [path, bytes] of Object.entries(torch)) writeFileSync(join(site, path), bytes);
+  const record = Object.keys(torch).map((path) => `${path},,\n`);
+  writeFileSync(join(site, "torch-2.8.0.dist-info/RECORD"), record.join(""));
+  cpSync(join(root, "docs/examples/vision/hosts/laptop.json"), join(target, "laptop.json"));
+  mkdirSync(join(target, "dist"));
   const wheel = join(target, "dist/app-1.0-cp312-cp312-manylinux_2_28_x86_64.whl");
   writeFileSync(wheel, makeZip([{ path: "app/_ops.so", content }]));
 }

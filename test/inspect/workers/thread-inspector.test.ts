@@ -10,7 +10,7 @@ import { noCache } from "../../../src/inspect/image/layer-cache.ts";
 import { inspectLayer } from "../../../src/inspect/image/layer.ts";
 import { inspectionOf } from "../../../src/inspect/inspection.ts";
 import type { SpooledFile } from "../../../src/inspect/image/spool.ts";
-import { answerOf, readAnswer } from "../../../src/inspect/workers/file-answer.ts";
+import { failureAnswer, readAnswer } from "../../../src/inspect/workers/file-answer.ts";
 import { type FileInspector, inThisThread, stoppable } from "../../../src/inspect/workers/file-inspector.ts";
 import { threadInspector, threadsFor } from "../../../src/inspect/workers/thread-inspector.ts";
 import { bundled } from "../../support/bundle.ts";
@@ -165,7 +165,7 @@ describe("what goes wrong in a thread", () => {
     at: { file: "layer.tar", line: 7 },
   };
   it("keeps its code and its place", () => {
-    const thrown = () => readAnswer(structuredClone(answerOf(new ImgmatchError(problem))));
+    const thrown = () => readAnswer(structuredClone(failureAnswer(new ImgmatchError(problem))));
     expect(thrown).toThrow(ImgmatchError);
     expect(thrown).toThrow("layer.tar:7: IMAGE_INVALID: is damaged\n  fix: push it again");
   });

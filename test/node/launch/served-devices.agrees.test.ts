@@ -19,7 +19,7 @@ import { kubernetes } from "../../../src/node/launch/targets/kubernetes.ts";
 import { nomad } from "../../../src/node/launch/targets/nomad.ts";
 import { isEligible } from "../../../src/resolve/check-fit.ts";
 import { viewHost } from "../../../src/resolve/host-view.ts";
-import { openQuestion, resolveImage } from "../../../src/resolve/resolve-image.ts";
+import { prepareRanking, resolveImage } from "../../../src/resolve/resolve-image.ts";
 import { anyHost, anyLock, anyPrefer } from "../../properties/support/machines.ts";
 import { assertSeen, timeoutMs } from "../../properties/support/runs.ts";
 import { amdGpu, amdHost, cpuHost, gpu, gpuHost, h100 } from "../../resolve/support/hosts.ts";
@@ -51,7 +51,7 @@ describe("a fleet", () => {
     let won = 0;
     assertSeen(
       fc.property(fc.array(anyHost, { minLength: 1, maxLength: 4 }), preferringLock, (hosts, lock) => {
-        const { cells, judge } = openQuestion(lock, {});
+        const { cells, judge } = prepareRanking(lock, {});
         if (!cells.some(([, image]) => isEligible(image, judge))) return;
         // A resource of a scheduler is of one vendor: such fleets are refused by name.
         if (cells.some(([, { requires }]) => vendorsOf(requires).length > 1)) return;

@@ -16,7 +16,7 @@ export function classDetail(app: App, id: string): readonly HTMLElement[] | null
   if (found === undefined) return null;
   return [
     h("p.lead-line", statusPill(found), ` ${counted(found.hosts, app.noun)}: `, listSome(found.names, 6)),
-    answerOf(app, found),
+    answerPart(app, found),
     h("h3", "Facts"),
     factsOf(found),
     h("h3", `Every image, for these ${app.noun}s`),
@@ -25,7 +25,7 @@ export function classDetail(app: App, id: string): readonly HTMLElement[] | null
   ];
 }
 
-function answerOf(app: App, each: PageClass): HTMLElement {
+function answerPart(app: App, each: PageClass): HTMLElement {
   const { match, nearest } = each;
   const other = otherCure(each);
   const change = app.changes.get(each.id);

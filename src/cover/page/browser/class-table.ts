@@ -13,7 +13,6 @@ export function classTable(app: App): HTMLElement {
   const table = searchedTable(app, {
     id: "classes",
     head: "Host classes",
-    caption: "Host classes, and the image of each",
     note: `${app.nounHead} with the same facts, as far as the rules ask, are one class. A class says why, for each image.`,
     noun: "classes",
     columns: columnsOf(app),
@@ -33,8 +32,8 @@ function columnsOf(app: App): readonly Column<PageClass>[] {
     hostsColumn(app),
     { head: "Class", kind: "name", key: ({ id }) => id, show: whoOf },
     { head: "Answer", class: "answered", key: (each) => statuses.indexOf(statusOf(each)), show: statusPill },
-    { head: "GPU", key: ({ host }) => gpuWords(host) },
-    { head: "Driver", key: ({ host }) => host.driver ?? "-" },
+    { head: "GPU", class: "gpu", key: ({ host }) => gpuWords(host) },
+    { head: "Driver", class: "driver", key: ({ host }) => host.driver ?? "-" },
     { head: "CPU", class: "cpu", key: ({ host }) => cpuWords(host) },
     {
       head: "Image",
@@ -42,7 +41,7 @@ function columnsOf(app: App): readonly Column<PageClass>[] {
       key: ({ match }) => match?.cell ?? "",
       show: (each) => imageOf(app, each),
     },
-    { head: "Why", class: "wide", key: whyOf },
+    { head: "Why", key: whyOf },
   ];
 }
 

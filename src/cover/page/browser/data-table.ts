@@ -1,7 +1,7 @@
 /** Tables that their heads sort. The first rows are drawn at once, the others while the browser is idle. */
 
 import type { App, Shown, View } from "./app.ts";
-import { button, type Child, digits, h, mark, section } from "./element.ts";
+import { button, type Child, digits, h, headingOf, mark, section } from "./element.ts";
 
 export interface Column<Row> {
   readonly head: string;
@@ -30,11 +30,12 @@ export function hostsColumn({ nounHead }: App): Column<{ readonly hosts: number 
 }
 
 /**
+ * @param caption or the heading that names the table
  * @param columns one of them of the kind `name`
  * @param first the order until the reader sorts
  */
 export function dataTable<Row>(
-  caption: string,
+  caption: string | { readonly heading: string },
   columns: readonly Column<Row>[],
   first: Sorting = { column: columns[0]?.head ?? "", descending: true },
 ): DataTable<Row> {
@@ -67,10 +68,11 @@ export function dataTable<Row>(
     draw();
     heads.querySelector<HTMLButtonElement>("th:not([aria-sort=none]) button")?.focus();
   };
+  const isNamed = typeof caption !== "string";
   const table = h(
     "table.data",
-    { role: "table" },
-    h("caption", caption),
+    { role: "table", ...(isNamed && { "aria-labelledby": caption.heading }) },
+    isNamed ? null : h("caption", caption),
     h("thead", { role: "rowgroup" }, heads),
     body,
   );
@@ -86,7 +88,6 @@ export function dataTable<Row>(
 interface SearchedTable<Row> {
   readonly id: string;
   readonly head: string;
-  readonly caption: string;
   readonly columns: readonly Column<Row>[];
   /** The rows of a view that the choices allow. */
   readonly found: (view: View, shown: Shown) => readonly Row[];
@@ -100,7 +101,7 @@ interface SearchedTable<Row> {
 
 /** A section with the rows that the search finds, and their count. */
 export function searchedTable<Row>(app: App, of: SearchedTable<Row>): HTMLElement {
-  const table = dataTable(of.caption, of.columns);
+  const table = dataTable({ heading: headingOf(of.id) }, of.columns);
   const count = h("p.count");
   const draw = () => {
     const found = of.found(app.view(), app.shown());
@@ -142,7 +143,9 @@ function rowOf<Row>(row: Row, columns: readonly Column<Row>[]): HTMLElement {
     { role: "row", "data-key": String(name?.key(row)) },
     ...columns.map((column) => {
       const of = { class: classOf(column), "data-label": column.head };
-      const shown = (column.show ?? (() => keyText(column.key(row))))(row);
+      const child = (column.show ?? (() => keyText(column.key(row))))(row);
+      // A narrow screen lays out what is in a cell: a text is one piece.
+      const shown = typeof child === "string" && child !== "" ? h("span", child) : child;
       return column === name
         ? h("th", { ...of, role: "rowheader", scope: "row" }, shown)
         : h("td", { ...of, role: "cell" }, shown);

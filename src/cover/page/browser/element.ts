@@ -10,7 +10,6 @@ export interface Attributes {
   readonly id?: string;
   readonly role?: string;
   readonly scope?: "col" | "row";
-  readonly colspan?: number;
   readonly type?: "search" | "button" | "radio";
   readonly name?: string;
   readonly for?: string;
@@ -28,6 +27,7 @@ export interface Attributes {
   readonly "data-hosts"?: number;
   readonly "aria-label"?: string;
   readonly "aria-labelledby"?: string;
+  readonly "aria-describedby"?: string;
   readonly "aria-hidden"?: "true";
   readonly "aria-pressed"?: "true" | "false";
   readonly "aria-sort"?: "ascending" | "descending" | "none";
@@ -78,11 +78,27 @@ function add(element: HTMLElement, children: readonly Child[]): void {
   }
 }
 
-/** Codes and cells are long words: a line may end after their underscores. An option has text alone. */
+/**
+ * A line never ends within a code or a cell, such as `x86-64-v3`, where the screen is wide; within a longer one, and on a narrow screen, it may
+ * end after an underscore. An option has text alone.
+ */
 function addText(element: HTMLElement, text: string): void {
-  const [first = "", ...rest] = element instanceof HTMLOptionElement ? [text] : text.split(/(?<=_)/);
-  element.append(first, ...rest.flatMap((part) => [document.createElement("wbr"), part]));
+  if (element instanceof HTMLOptionElement) return element.append(text);
+  for (const part of text.split(/(\w[\w.+]*[-_][\w.+-]*\w)/)) {
+    const isCode = /\w[-_]/.test(part) && /[\d_]/.test(part) && part.length <= longestWhole;
+    if (isCode) {
+      const word = document.createElement("span");
+      word.className = "word";
+      word.append(part);
+      element.append(word);
+      continue;
+    }
+    const [first = "", ...rest] = part.split(/(?<=_)/);
+    element.append(first, ...rest.flatMap((piece) => [document.createElement("wbr"), piece]));
+  }
 }
+
+const longestWhole = 31;
 
 /** @param kind its classes */
 export function button(
@@ -101,13 +117,18 @@ export function section(
   beside: readonly Child[],
   ...content: readonly Child[]
 ): HTMLElement {
-  const title = h("h2", { id: `${id}-head` }, head);
+  const title = h("h2", { id: headingOf(id) }, head);
   return h(
     "section",
-    { id, "aria-labelledby": `${id}-head` },
+    { id, "aria-labelledby": headingOf(id) },
     beside.length === 0 ? title : h("div.head", title, ...beside),
     ...content,
   );
+}
+
+/** The id of a section's heading. */
+export function headingOf(id: string): string {
+  return `${id}-head`;
 }
 
 /** Text for screen readers alone. */

@@ -11,7 +11,6 @@ export function imageTable(app: App): HTMLElement {
   return searchedTable(app, {
     id: "images",
     head: "Images",
-    caption: `Images, and how many ${app.noun}s get each`,
     noun: "images",
     columns: columnsOf(app),
     all: ({ images }) => images,

@@ -4,7 +4,7 @@ import { type CoveredImage, hostsOf } from "../../image-use.ts";
 import { costWords } from "../../cover-words.ts";
 import { type FleetMap, mapFleet } from "../fleet-map.ts";
 import type { App } from "./app.ts";
-import { type Child, digits, h, hidden, mark, section } from "./element.ts";
+import { type Child, digits, h, headingOf, hidden, mark, section } from "./element.ts";
 import { imageAddress } from "./route.ts";
 
 export function mapSection(app: App): HTMLElement {
@@ -13,18 +13,21 @@ export function mapSection(app: App): HTMLElement {
     tabindex: 0,
     "aria-label": "The map, which can be scrolled",
   });
-  const markMore = () => box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+  const markMore = () =>
+    box.classList.toggle("continues", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
   box.addEventListener("scroll", markMore);
   new ResizeObserver(markMore).observe(box);
   let across: string | null = null;
   const picker = h("span");
   const cost = h("p.count");
+  const words = h("p.muted", { id: "map-words" });
   const draw = () => {
     const { images, cost: all } = app.view();
     const map = mapFleet(images, across);
     box.replaceChildren(tableOf(app, map));
     markMore();
     cost.replaceChildren(costWords(all));
+    words.replaceChildren(wordsOf(map));
     picker.replaceChildren(...pickerOf(map, choose));
   };
   const choose = (axis: string) => {
@@ -33,7 +36,7 @@ export function mapSection(app: App): HTMLElement {
     document.getElementById("across")?.focus();
   };
   app.listen(["view"], draw);
-  return section("map", "The fleet", [cost, legend(app), picker], box);
+  return section("map", "The fleet", [cost, legend(app), picker], words, box);
 }
 
 function legend({ noun }: App): HTMLElement {
@@ -65,7 +68,7 @@ function tableOf(app: App, map: FleetMap): HTMLElement {
   const total = (number: number) => h("td.total", digits(number));
   return h(
     "table.map",
-    h("caption", captionOf(app, map)),
+    { "aria-labelledby": headingOf("map"), "aria-describedby": "map-words" },
     h(
       "thead",
       h(
@@ -94,7 +97,8 @@ function tableOf(app: App, map: FleetMap): HTMLElement {
       "tfoot",
       h(
         "tr",
-        down.length === 0 ? null : h("th", { scope: "row", colspan: down.length }, "all"),
+        down.length === 0 ? null : h("th", { scope: "row" }, "all"),
+        ...down.slice(1).map(() => h("td")),
         ...columns.map((_, index) => total(hostsOf(rows.flatMap(({ cells }) => cells[index] ?? [])))),
         total(hostsOf(images)),
       ),
@@ -102,11 +106,10 @@ function tableOf(app: App, map: FleetMap): HTMLElement {
   );
 }
 
-function captionOf({ noun }: App, { across, down, same }: FleetMap): string {
-  const axes =
-    across === null ? "" : `: ${across} across${down.length === 0 ? "" : `, ${down.join(", ")} down`}`;
+/** What the table itself does not say. */
+function wordsOf({ same }: FleetMap): string {
   const alike = same.filter(([axis]) => axis !== "platform").map(([axis, value]) => `${axis}=${value}`);
-  return `How many ${noun}s get each image${axes}${alike.length === 0 ? "" : `; all have ${alike.join(", ")}`}`;
+  return alike.length === 0 ? "" : `All images have ${alike.join(", ")}.`;
 }
 
 /** True if the row above has the same value here, and the same values before: it is shown paler. */

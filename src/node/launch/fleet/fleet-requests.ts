@@ -11,7 +11,7 @@ import { isEligible } from "../../../resolve/check-fit.ts";
 import { listSome } from "../../../resolve/misfit.ts";
 import {
   immutableReferenceOf,
-  openQuestion,
+  prepareRanking,
   type ResolveImageOptions,
 } from "../../../resolve/resolve-image.ts";
 import { claimOf, plainWish } from "../device-claim.ts";
@@ -108,7 +108,7 @@ interface FleetImage {
 
 /** The images that may be the answer on some node, sorted by cell. */
 function eligibleImages(lock: Lock, options: ResolveImageOptions): readonly FleetImage[] {
-  const { cells, judge } = openQuestion(lock, options);
+  const { cells, judge } = prepareRanking(lock, options);
   return cells.filter(([, image]) => isEligible(image, judge)).map(([cell, image]) => ({ cell, image }));
 }
 

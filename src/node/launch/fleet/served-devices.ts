@@ -20,7 +20,7 @@ import { askNow, isEligible } from "../../../resolve/check-fit.ts";
 import type { CompatView, NvidiaView } from "../../../resolve/nvidia-view.ts";
 import type { HostView } from "../../../resolve/host-view.ts";
 import { normalizePlatform } from "../../../lock/lock.ts";
-import { openQuestion, rank, type ResolveImageOptions } from "../../../resolve/resolve-image.ts";
+import { prepareRanking, rank, type ResolveImageOptions } from "../../../resolve/resolve-image.ts";
 import { checkAmdCode } from "../../../resolve/rules/amd/amd-gpus.ts";
 import { driverThresholds } from "../../../resolve/rules/nvidia/driver.ts";
 import { presenceThresholds } from "../../../resolve/rules/nvidia/nvidia-presence.ts";
@@ -115,7 +115,7 @@ export function servedDevices(
   lock: Lock,
   options: ResolveImageOptions = {},
 ): ReadonlyMap<string, readonly ServedGpus[]> {
-  const question = openQuestion(lock, options);
+  const question = prepareRanking(lock, options);
   const eligible = question.cells.filter(([, image]) => isEligible(image, question.judge));
   const served = new Map(eligible.map(([cell]) => [cell, [] as OneServed[]]));
   for (const device of everyDevice) {

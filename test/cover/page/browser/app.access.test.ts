@@ -129,7 +129,7 @@ describe("the page for everybody", needs(whyNoChromium), () => {
         return Number.parseFloat(textUnderlineOffset) / Number.parseFloat(fontSize);
       });
     expect(underline).toBeGreaterThan(0.25);
-    const more = page.locator("#map .scroll.more");
+    const more = page.locator("#map .scroll.continues");
     expect(await more.count()).toBe(0);
     await page.setViewportSize({ width: 400, height: 800 });
     await more.waitFor();
@@ -138,6 +138,48 @@ describe("the page for everybody", needs(whyNoChromium), () => {
       .locator("#map .scroll")
       .evaluate((each) => each.scrollTo({ left: each.scrollWidth, behavior: "instant" }));
     await more.waitFor({ state: "detached" });
+  });
+
+  it("ends no line within a code at 1280 pixels, and no caption repeats a heading", async () => {
+    const page = await opened({ viewport: { width: 1280, height: 900 } });
+    const { codes, broken, wide } = await page.evaluate(() => {
+      const all = [...document.querySelectorAll("main .word")].filter(
+        (each) => each.closest(".names, .was, .gpu, .hidden") === null,
+      );
+      const lines = (each: Element) => new Set([...each.getClientRects()].map(({ top }) => top)).size;
+      return {
+        codes: all.map((each) => each.textContent ?? ""),
+        broken: all.filter((each) => lines(each) > 1).map((each) => each.textContent),
+        wide: document.documentElement.scrollWidth,
+      };
+    });
+    expect(codes).toContain("12.8.1_9.0a_sapphirerapids_3.12");
+    expect(codes).toContain("x86-64-v3");
+    expect(broken).toEqual([]);
+    expect(wide).toBe(1280);
+    const headings = await page.locator("main h2").allTextContents();
+    const captions = await page.locator("main caption").allTextContents();
+    expect(captions.length).toBeGreaterThan(0);
+    expect(captions.filter((caption) => headings.some((head) => caption.includes(head.trim())))).toEqual([]);
+  });
+
+  it("keeps the first column of the map in its place at 400 pixels, where the others are scrolled", async () => {
+    const page = await opened({ viewport: { width: 400, height: 800 } });
+    const places = () =>
+      page.locator("#map tr").evaluateAll((rows) =>
+        rows.map((row) => {
+          const [first, second] = [...row.children].map((cell) => cell.getBoundingClientRect().left);
+          return { first: Math.round(first ?? 0), second: Math.round(second ?? 0) };
+        }),
+      );
+    const before = await places();
+    await page.locator("#map .scroll").evaluate((each) => each.scrollTo({ left: 90, behavior: "instant" }));
+    const after = await places();
+    expect(before.length).toBeGreaterThan(3);
+    for (const [index, { first, second }] of after.entries()) {
+      expect(Math.abs(first - (before[index]?.first ?? 0))).toBeLessThan(4);
+      expect(second).toBe((before[index]?.second ?? 0) - 90);
+    }
   });
 
   it("shows where the focus is, on everything that can have it", async () => {
