@@ -81,7 +81,7 @@ export async function prepareBuild(
     published: push,
     onGuardless: (cell) =>
       cell.why === "no shell" ? shellless.push(cell) : waiting.set(cell.base, unreadStart(cell)),
-    held: await heldBy(localEngine, fleet, lock, world),
+    engineHas: await heldBy(localEngine, fleet, lock, world),
     replaceBases: parseReplacements(bases.replaceBase),
     rebuild: rebuildAsked(bases.cache),
     contextChanges,
