@@ -122,7 +122,12 @@ async function withCellGuard(
 /** Plans the fleets whose images are bases of this one, by cell. A base without a pin in a parent's lock means that the parent is not built. */
 async function planParents(
   { parents }: Fleet,
-  { published, engineHas, leavesFrontEnd = false, replaceBases = new Map<string, string>() }: FleetPlanOptions,
+  {
+    published,
+    engineHas,
+    leavesFrontEnd = false,
+    replaceBases = new Map<string, string>(),
+  }: FleetPlanOptions,
 ): Promise<ReadonlyMap<Fleet, ReadonlyMap<string, PlannedCell>>> {
   const plans = new Map<Fleet, ReadonlyMap<string, PlannedCell>>();
   for (const parent of new Set([...parents.values()].map(({ fleet }) => fleet))) {
