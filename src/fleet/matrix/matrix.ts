@@ -89,7 +89,7 @@ export type VersionSource =
   | {
       readonly from: "git";
       /** The nearest tag and how far HEAD is from it, or HEAD's commit. */
-      readonly what: "describe" | "commit";
+      readonly asks: "describe" | "commit";
     };
 
 export interface Located<Value> {

@@ -126,7 +126,7 @@ function parseVersion(
   if (env !== undefined && git === undefined)
     return from({ from: "environment", name: env, fallback: fallback ?? null });
   if (git !== undefined && env === undefined && fallback === undefined)
-    return from({ from: "git", what: git });
+    return from({ from: "git", asks: git });
   const message = "version is a text, or names one of env and git; default belongs to env";
   const fix =
     'write version: "1.4.0", { env: VERSION }, { env: VERSION, default: "0.0.0-dev" } or { git: describe }';

@@ -43,7 +43,7 @@ export async function withVersion(
       throw refuse("MATRIX_SECRET", `the environment's ${source.name} is ${secret}`, "name another variable");
     return checked(found, `the environment's ${source.name}`);
   }
-  const answer = await (source.what === "describe" ? describeHead : shortHead)(root, isWritten);
+  const answer = await (source.asks === "describe" ? describeHead : shortHead)(root, isWritten);
   if (!answer.ok)
     throw refuse("VERSION_UNKNOWN", `git does not tell the version: ${answer.reason}`, fixOf(answer));
   return checked(answer.text, "what git tells");

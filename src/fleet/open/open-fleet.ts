@@ -75,24 +75,24 @@ export function readMatrixText(file: string, option = "--matrix"): Promise<strin
  */
 export async function openFleet(
   matrixFile: string,
-  what: FleetToOpen = {},
+  toOpen: FleetToOpen = {},
   opening: Opening = { children: [], opened: new Map() },
 ): Promise<Fleet> {
   const root = dirname(matrixFile);
-  const { registry, env = process.env, args: given = {}, writeGuard } = what;
-  const text = what.text ?? (await readMatrixText(matrixFile));
+  const { registry, env = process.env, args: given = {}, writeGuard } = toOpen;
+  const text = toOpen.text ?? (await readMatrixText(matrixFile));
   const parsed = await withVersion(parseMatrix(text, matrixFile, env), { root, env });
   const moved = registry === undefined ? {} : { repository: repositoryBelow(registry, parsed.name) };
   const { matrix, passed } = withArguments({ ...parsed, ...moved }, given);
   parseImageReference(matrix.repository);
-  const fleets = await openParents(matrix, matrixFile, what, opening);
+  const fleets = await openParents(matrix, matrixFile, toOpen, opening);
   const expanded = expandMatrix(matrix);
   const settle = (as: Matrix) =>
     standOnParents(as, renderCellSettings(as, expanded, parsed.repository), fleets);
   const { cells, parents } = settle(matrix);
   const buildable = buildableCells(cells);
   const { templates, files } = await readTemplates(root, matrix, buildable, {
-    text: what.templateText,
+    text: toOpen.templateText,
     given,
   });
   const folderOf = await listContextFolders(matrixFile, buildable, files);

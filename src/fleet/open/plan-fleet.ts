@@ -122,13 +122,18 @@ async function withCellGuard(
 /** Plans the fleets whose images are bases of this one, by cell. A base without a pin in a parent's lock means that the parent is not built. */
 async function planParents(
   { parents }: Fleet,
-  { published, held, leavesFrontEnd = false, replaceBases = new Map<string, string>() }: FleetPlanOptions,
+  {
+    published,
+    engineHas,
+    leavesFrontEnd = false,
+    replaceBases = new Map<string, string>(),
+  }: FleetPlanOptions,
 ): Promise<ReadonlyMap<Fleet, ReadonlyMap<string, PlannedCell>>> {
   const plans = new Map<Fleet, ReadonlyMap<string, PlannedCell>>();
   for (const parent of new Set([...parents.values()].map(({ fleet }) => fleet))) {
     const replaced = replacementsFor(parent, replaceBases);
     const lock = await parentLock(parent);
-    const asked = { lock, published, held, leavesFrontEnd, replaceBases: replaced };
+    const asked = { lock, published, engineHas, leavesFrontEnd, replaceBases: replaced };
     const { cells } = await planFleet(parent, asked);
     plans.set(parent, new Map(cells.map((planned) => [planned.cell.id, planned])));
   }

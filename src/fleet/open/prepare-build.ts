@@ -55,11 +55,11 @@ export interface PreparedBuild {
 /** Plans the next build of an open fleet, by the lock and what registries say of the bases. */
 export async function prepareBuild(
   fleet: Fleet,
-  question: PrepareOptions,
+  options: PrepareOptions,
   world: World,
 ): Promise<PreparedBuild> {
-  const { only, lockFile, bases, local = {}, push, onProblem, contextChanges } = question;
-  const { writes = false, localEngine = null } = question;
+  const { only, lockFile, bases, local = {}, push, onProblem, contextChanges } = options;
+  const { writes = false, localEngine = null } = options;
   const problems: Problem[] = [];
   const tell = onProblem ?? ((problem: Problem) => problems.push(problem));
   const lock = await readLockIfPresent(lockFile);
@@ -81,7 +81,7 @@ export async function prepareBuild(
     published: push,
     onGuardless: (cell) =>
       cell.why === "no shell" ? shellless.push(cell) : waiting.set(cell.base, unreadStart(cell)),
-    held: await heldBy(localEngine, fleet, lock, world),
+    engineHas: await heldBy(localEngine, fleet, lock, world),
     replaceBases: parseReplacements(bases.replaceBase),
     rebuild: rebuildAsked(bases.cache),
     contextChanges,

@@ -50,7 +50,7 @@ export interface PlanCellsOptions {
   /**
    * Ids of the images that the engine has. A cell that was built and not pushed, and is not in the list, is built again. Default: not asked.
    */
-  readonly held?: ReadonlySet<string> | undefined;
+  readonly engineHas?: ReadonlySet<string> | undefined;
   /** For the reason of a build under another version than the lock's. */
   readonly namesVersion?: (cell: Cell) => boolean;
 }
@@ -238,7 +238,7 @@ function whyBuild(
     changedFiles,
   }: Pick<Planning, "locked" | "absent" | "version"> &
     Pick<PlannedCell, "cell" | "comparison"> & { readonly changedFiles: ChangedFiles | undefined },
-  { lock, published = false, held, namesVersion }: PlanCellsOptions,
+  { lock, published = false, engineHas, namesVersion }: PlanCellsOptions,
 ): string | null {
   if (locked === null) return absent;
   if (inputs === null) return "the digest of a base image is unknown";
@@ -252,7 +252,7 @@ function whyBuild(
   if (locked.digest !== null) return null;
   if (locked.created === null) return "not built yet";
   if (published) return "built, but not pushed";
-  if (held === undefined || (locked.local !== undefined && held.has(locked.local.id))) return null;
+  if (engineHas === undefined || (locked.local !== undefined && engineHas.has(locked.local.id))) return null;
   return locked.local === undefined
     ? "built, but nobody knows where"
     : "built and not pushed, and the engine has it no more";

@@ -19,7 +19,7 @@ import { rankImages } from "../../resolve/resolve-image.ts";
 type Served = Readonly<Record<string, string>>;
 
 interface Loss {
-  readonly what: string;
+  readonly words: string;
   readonly served: Served;
   /** What loses in the same words: hosts, or marches. */
   readonly by: readonly string[];
@@ -36,16 +36,16 @@ export function channelLosses(before: Lock, after: Lock, hosts: readonly NamedHo
   const gone = lost.map((served) => `it has images with ${choiceText(served)}, and would have none`);
   const losses =
     hosts.length === 0 ? lossesOfKinds(before, after, kept) : lossesOfHosts(before, after, kept, hosts);
-  const lines = [...groupBy(losses, ({ what, by }) => JSON.stringify([what, by]))].map(([, alike]) => {
-    const [{ what, by } = { what: "", by: [] }] = alike;
+  const lines = [...groupBy(losses, ({ words, by }) => JSON.stringify([words, by]))].map(([, alike]) => {
+    const [{ words, by } = { words: "", by: [] }] = alike;
     // What every choice loses needs no word about choices.
     const which =
       alike.length === choices.length
         ? ""
         : ` with ${alike.map(({ served }) => choiceText(served)).join("; ")}`;
     return hosts.length === 0
-      ? `it has images for ${what}${by.length === 0 ? "" : ` on ${by.join(", ")}`}${which}, and would have none`
-      : `${count(by.length, "host")} would get ${what}${which}: ${firstOf(by, 5)}`;
+      ? `it has images for ${words}${by.length === 0 ? "" : ` on ${by.join(", ")}`}${which}, and would have none`
+      : `${count(by.length, "host")} would get ${words}${which}: ${firstOf(by, 5)}`;
   });
   return [...gone, ...lines];
 }
@@ -97,10 +97,10 @@ function lossesOfHosts(
         return best === undefined ? null : kindOf(best.image);
       });
       if (was == null || was === is) return [];
-      return [{ names, what: is == null ? `no image in place of ${was}` : `${is} in place of ${was}` }];
+      return [{ names, words: is == null ? `no image in place of ${was}` : `${is} in place of ${was}` }];
     });
-    return [...groupBy(changes, ({ what }) => what)].map(([what, all]) => ({
-      what,
+    return [...groupBy(changes, ({ words }) => words)].map(([words, all]) => ({
+      words,
       served,
       by: all.flatMap(({ names }) => names),
     }));
@@ -114,19 +114,19 @@ function lossesOfKinds(before: Lock, after: Lock, kept: readonly Served[]): read
       imagesOf(fleet, served).flatMap(([, image]) => alternativesOf(image)),
     );
     const kinds = groupBy(now ?? [], kindOf);
-    const lost = (old ?? []).flatMap((image): { what: string; march: string | null }[] => {
+    const lost = (old ?? []).flatMap((image): { words: string; march: string | null }[] => {
       const kind = kindOf(image);
       const same = kinds.get(kind);
-      if (same === undefined) return [{ what: kind, march: null }];
+      if (same === undefined) return [{ words: kind, march: null }];
       return targetsOf(image)
         .filter((target) => !same.some((other) => servesAs(other, image, target)))
         .map((target) => ({
-          what: target === null ? kind : `${kind} with ${target}`,
+          words: target === null ? kind : `${kind} with ${target}`,
           march: image.requires.cpu.march,
         }));
     });
-    return [...groupBy(lost, ({ what }) => what)].map(([what, alike]) => ({
-      what,
+    return [...groupBy(lost, ({ words }) => words)].map(([words, alike]) => ({
+      words,
       served,
       by: [...new Set(alike.flatMap(({ march }) => march ?? []))].sort(),
     }));

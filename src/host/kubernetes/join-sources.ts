@@ -44,14 +44,14 @@ export interface Joined<Facts> extends Omit<GpuReport<Facts>, "counted"> {
   readonly sources: HostFacts["sources"];
 }
 
-interface Side<Facts> {
+interface Joining<Facts> {
   /** `9.0`, `gfx942`; null where it is not known. */
   readonly kindsOf: (facts: Facts) => readonly (string | null)[];
   /** Joins the driver of one source and the GPUs of another. */
   readonly compose: (driver: Facts | null, gpus: Facts | null, left: Pick<NvidiaFacts, "unknown">) => Facts;
 }
 
-const sides: { readonly [V in GpuVendor]: Side<VendorFacts[V]> } = {
+const joinings: { readonly [V in GpuVendor]: Joining<VendorFacts[V]> } = {
   nvidia: {
     kindsOf: ({ gpus }) => gpus.map(({ compute }) => compute),
     compose(from, gpus, left) {
@@ -83,7 +83,7 @@ export function joinReports<Vendor extends GpuVendor>(
   const isIncomplete = unknown.length > 0 && problems.length === 0;
   const used = [...new Set([from.driver, from.gpus])].flatMap((source) => source?.unproved ?? []);
   return {
-    facts: sides[vendor].compose(
+    facts: joinings[vendor].compose(
       from.driver?.facts ?? null,
       from.gpus?.facts ?? null,
       unknown.length > 0 ? { unknown } : {},
@@ -103,7 +103,7 @@ function answer<Vendor extends GpuVendor>(
   vendor: Vendor,
 ) {
   type Report = NamedReport<VendorFacts[Vendor]>;
-  const kinds = ({ facts }: Report) => (facts == null ? [] : sides[vendor].kindsOf(facts));
+  const kinds = ({ facts }: Report) => (facts == null ? [] : joinings[vendor].kindsOf(facts));
   const speakers = reports.filter(({ facts }) => facts?.unknown?.includes(fact) !== true);
   const whole = speakers.find((each) => fact === "driver" || !kinds(each).includes(null));
   const from = whole ?? speakers[0] ?? null;

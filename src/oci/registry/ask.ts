@@ -12,7 +12,7 @@ const goesOn = {
   attached: "does not tell all that is attached to images: signatures are looked for in other places",
 } as const;
 
-export interface Wanted<T> {
+export interface ExpectedAnswer<T> {
   /** Words for what `read` takes. */
   readonly wants: string;
   /** The value of an answer; undefined for a response that is none. */
@@ -23,8 +23,8 @@ export interface Wanted<T> {
 
 /** Throws a {@link RegistryError} for anything but an answer. Null is a refusal that `onRefusal` has got. */
 export interface Ask {
-  <T>(request: HttpRequest, question: Wanted<T>): Promise<T>;
-  <T>(request: HttpRequest, question: Wanted<T>, advice: AdviceOptions): Promise<T | null>;
+  <T>(request: HttpRequest, expected: ExpectedAnswer<T>): Promise<T>;
+  <T>(request: HttpRequest, expected: ExpectedAnswer<T>, advice: AdviceOptions): Promise<T | null>;
 }
 
 export interface OperationOptions {
@@ -42,7 +42,7 @@ export function asking(send: Send, tell: (line: string) => void = () => {}): Ask
   const answered = new Set<string>();
   return async <T>(
     request: HttpRequest,
-    { wants, read, on }: Wanted<T>,
+    { wants, read, on }: ExpectedAnswer<T>,
     { onRefusal }: AdviceOptions = {},
   ) => {
     const { url, scope } = request;
@@ -80,7 +80,7 @@ export function taking(
   wants: string,
   statuses: readonly number[],
   on?: keyof typeof goesOn,
-): Wanted<HttpResponse> {
+): ExpectedAnswer<HttpResponse> {
   const read = (response: HttpResponse) => (statuses.includes(response.status) ? response : undefined);
   return { wants, read, ...(on && { on }) };
 }

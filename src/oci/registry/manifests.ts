@@ -9,7 +9,7 @@ import { formatImageReference, type ImageReference } from "../reference.ts";
 import type { RegistryClient } from "./client.ts";
 import type { Manifest, ManifestDescriptor } from "../descriptor.ts";
 import { registryUrl } from "./registry-endpoint.ts";
-import { type Wanted, type OperationOptions, taking } from "./ask.ts";
+import { type ExpectedAnswer, type OperationOptions, taking } from "./ask.ts";
 import { digestMismatch, malformed, requireStored } from "./failure.ts";
 import { RegistryError } from "./registry-error.ts";
 import { registryLimits } from "../../io/limits.ts";
@@ -49,7 +49,7 @@ export function manifestOperations({ ask, plainHttp }: OperationOptions): Manife
   ) => {
     const maxBytes = Math.min(size, registryLimits.manifestBytes);
     const request = { ...requestFor(reference, "GET", nameToRead(reference)), maxBytes };
-    const question: Wanted<Manifest | null> = {
+    const expected: ExpectedAnswer<Manifest | null> = {
       ...{ on: "attached", wants: "a manifest" },
       read(response) {
         const { status, body: bytes } = response;
@@ -65,7 +65,7 @@ export function manifestOperations({ ask, plainHttp }: OperationOptions): Manife
         return { digest, mediaType, size: bytes.byteLength, bytes };
       },
     };
-    return ask(request, question, advice);
+    return ask(request, expected, advice);
   };
 
   async function writeManifest(reference: ImageReference, manifest: Manifest): Promise<Digest> {
@@ -116,7 +116,7 @@ export function manifestOperations({ ask, plainHttp }: OperationOptions): Manife
 }
 
 /** A 200 without a digest is the page of a proxy: registries answer 201, some 202. */
-const stored: Wanted<HttpResponse> = {
+const stored: ExpectedAnswer<HttpResponse> = {
   wants: "that of a registry that has stored the manifest",
   read: (response) => {
     const { status, headers } = response;

@@ -1,12 +1,12 @@
 /** Lists what a repository has, page by page (OCI distribution-spec, "Content Discovery"). */
 
-import type { Ask, Wanted } from "./ask.ts";
+import type { Ask, ExpectedAnswer } from "./ask.ts";
 import type { AdviceOptions } from "./client.ts";
 import { malformed, tooLarge } from "./failure.ts";
 import { namedUrl } from "./registry-endpoint.ts";
 import type { HttpRequest } from "./transport.ts";
 
-interface List<T> extends Pick<Wanted<unknown>, "on" | "wants"> {
+interface List<T> extends Pick<ExpectedAnswer<unknown>, "on" | "wants"> {
   /** undefined for a body that is no page, null where the registry says that there is no list. */
   readonly read: (body: Uint8Array) => readonly T[] | null | undefined;
   /** A page without a new key that has a next one would go on for ever. */
@@ -34,7 +34,7 @@ export async function* pagesOf<T>(
   let { url } = first;
   for (let pages = 1; ; pages++) {
     const request = { ...first, url, maxBytes: Math.min(most.pageBytes, left) };
-    const question: Wanted<{ readonly entries: readonly T[]; readonly next: URL | null } | null> = {
+    const expected: ExpectedAnswer<{ readonly entries: readonly T[]; readonly next: URL | null } | null> = {
       ...{ wants, ...(on && { on }) },
       read({ status, headers, body }) {
         left -= body.byteLength;
@@ -43,7 +43,7 @@ export async function* pagesOf<T>(
         return entries && { entries, next: nextPage(url, headers.link) };
       },
     };
-    const page = await ask(request, question, pages === 1 ? advice : {});
+    const page = await ask(request, expected, pages === 1 ? advice : {});
     if (page === null) return;
     const fresh = page.entries.filter((entry) => !seen.has(keyOf(entry)));
     for (const entry of fresh) seen.add(keyOf(entry));

@@ -21,7 +21,7 @@ import { type AttestedBuild, provenanceTypes, readProvenance } from "./attested-
 export interface FoundProvenance {
   readonly build: AttestedBuild;
   /** `index`: an attestation of BuildKit; `attached`: a statement without a signature; `signed`: one in a bundle, not verified yet. */
-  readonly held: "index" | "attached" | "signed";
+  readonly foundAs: "index" | "attached" | "signed";
   readonly evidence: Evidence | null;
   /** The digest that it is attached to: the digest that was asked for, or the digest of the image in that index. */
   readonly about: Digest;
@@ -135,11 +135,11 @@ async function readStatementLayer(parts: PartReader, layer: unknown): Promise<En
 
 function found(
   envelope: Envelope | null,
-  held: FoundProvenance["held"],
+  foundAs: FoundProvenance["foundAs"],
   about: Digest,
   evidence: Evidence | null = null,
 ): readonly FoundProvenance[] {
   const statement = envelope && readStatement(envelope);
   const build = statement === null || typeof statement === "string" ? null : readProvenance(statement);
-  return build === null ? [] : [{ build, held, about, evidence }];
+  return build === null ? [] : [{ build, foundAs, about, evidence }];
 }

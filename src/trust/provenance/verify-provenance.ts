@@ -154,17 +154,17 @@ async function countStatements(findings: ProvenanceFindings, subject: Subject, o
 }
 
 async function signatureOf(
-  { held, evidence, about }: Omit<FoundProvenance, "build">,
+  { foundAs, evidence, about }: Omit<FoundProvenance, "build">,
   { image }: ProvenanceFindings,
   subject: Subject,
   { registry, demands = [] }: CountOptions,
 ): Promise<CountedStatement["signature"]> {
-  if (demands.length === 0) return held === "signed" ? "signed" : "unsigned";
+  if (demands.length === 0) return foundAs === "signed" ? "signed" : "unsigned";
   for (const signers of demands) {
     if (evidence !== null) {
       const wanted = { ...subject, digest: about === image ? image : subject.digest };
       await verifyEvidence([evidence], wanted, signers, { publicRoot, predicateType: provenanceTypes.v1 });
-    } else if (held === "index") {
+    } else if (foundAs === "index") {
       // The digest of the index covers what is attested in it.
       await verifyEvidence(await findEvidence(registry, subject), subject, signers, { publicRoot });
     } else throw unsigned(subject, signers);

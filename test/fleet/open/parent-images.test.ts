@@ -214,7 +214,7 @@ describe("a base that is a cell of another fleet", () => {
     const local = await planOf(root);
     expect(local.cells[0]?.bases[0]).toMatchObject({ digest: digest("1"), local: "docker" });
     // In the engine no more, or of another machine.
-    expect(rows((await planOf(root, "app", { held: new Set() })).cells)).toMatchObject([
+    expect(rows((await planOf(root, "app", { engineHas: new Set() })).cells)).toMatchObject([
       ["x86-64-v2", "build", expect.stringMatching(/^follows/), true],
     ]);
     expect(rows((await planOf(root, "app", { published: true })).cells)).toMatchObject([

@@ -125,14 +125,14 @@ describe("what would happen to each cell", () => {
   test("an image that was built and not pushed is built again where the engine has lost it", () => {
     const local = { engine: "docker", id: `sha256:${"d".repeat(64)}` } as const;
     const lock = lockOf({ digest: null, local });
-    expect(build({ lock, held: new Set([local.id]) })).toEqual([]);
-    expect(build({ lock, held: new Set() })).toEqual(
+    expect(build({ lock, engineHas: new Set([local.id]) })).toEqual([]);
+    expect(build({ lock, engineHas: new Set() })).toEqual(
       Array(3).fill("built and not pushed, and the engine has it no more"),
     );
-    expect(build({ lock: lockOf({ digest: null }), held: new Set([local.id]) })).toEqual(
+    expect(build({ lock: lockOf({ digest: null }), engineHas: new Set([local.id]) })).toEqual(
       Array(3).fill("built, but nobody knows where"),
     );
-    expect(build({ lock: lockOf(), held: new Set() })).toEqual([]);
+    expect(build({ lock: lockOf(), engineHas: new Set() })).toEqual([]);
   });
 
   test("a lock of another repository says nothing about this one", () => {
