@@ -16,7 +16,7 @@ import type { CoverFleet } from "./cover-fleet.ts";
 import { costOf, type EstimatedCost, estimateCost, type FleetCost } from "./fleet-cost.ts";
 import type { HostClass } from "../resolve/host-classes.ts";
 import { type Demand, findMinimalSet, type MinimalSet } from "./minimal-set.ts";
-import { nativeMarch } from "./native-distance.ts";
+import { nativeMarch } from "../host/native-march.ts";
 
 export interface Suggestion {
   /** The cells to have, in the order of their ids. */

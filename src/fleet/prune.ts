@@ -66,6 +66,8 @@ const dayMs = 24 * 60 * 60 * 1000;
  * @example
  * const { images } = await prune({ versions: ["1.0.0"], gitRef: ["refs/remotes/origin/*"] });
  */
+export type PruneFunction = (options: PruneOptions, world?: Partial<World>) => Promise<PruneAnswer>;
+
 export async function prune(options: PruneOptions, given?: Partial<World>): Promise<PruneAnswer> {
   return inWorld(options, given, (world) => pruneIn(options, world));
 }

@@ -71,6 +71,8 @@ export interface ModuleResult {
  * const { modules } = await prove({ images: ["vllm/vllm-openai:v0.11.0"] });
  * modules.filter(({ results }) => results.some(({ agreed }) => agreed === false));
  */
+export type ProveFunction = (options?: ProveOptions, world?: Partial<World>) => Promise<ProveAnswer>;
+
 export async function prove(options: ProveOptions = {}, given?: Partial<World>): Promise<ProveAnswer> {
   return inWorld(options, given, (world) => proveIn(options, world));
 }

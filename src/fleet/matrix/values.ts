@@ -1,9 +1,9 @@
 /** Parses the values of axes: one parser for each kind of value. */
 
 import type { Place, Problem } from "../../errors.ts";
-import { findMarch, suggestMarch, unknownWithout } from "../../hardware/cpu-marches.ts";
+import { findMarch, unknownWithout } from "../../hardware/cpu-marches.ts";
+import { fixMarch } from "../../hardware/compiler-names.ts";
 import { marchPlatforms, readPlatform } from "../../hardware/march-platforms.ts";
-import { tablesDate } from "../../hardware/tables-date.ts";
 import { type GpuVendor, gpuVendors } from "../../hardware/gpu-vendors.ts";
 import { isSlipOf } from "../../io/suggest.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
@@ -254,7 +254,14 @@ export function parseValue(
 }
 
 function unknownMarch(name: string, at: Place): Problem {
-  const near = suggestMarch(name);
-  const fix = near === null ? `imgmatch hardware cpu lists those of ${tablesDate}` : `did you mean ${near}?`;
-  return valueProblem(`unknown march ${JSON.stringify(name)}`, fix, at);
+  return valueProblem(unknownMarchText(name), fixMarch(name), at);
+}
+
+/** True for the problem of a matrix that asks for `native`,. */
+export function isNativeMarch({ message }: Problem): boolean {
+  return message === unknownMarchText("native");
+}
+
+function unknownMarchText(name: string): string {
+  return `unknown march ${JSON.stringify(name)}`;
 }
