@@ -97,8 +97,8 @@ function kindOf(types: readonly ts.Type[]): string | readonly (string | boolean)
   const kinds = new Set(parts.map(partKind));
   if (kinds.size === 1 && !kinds.has("literal")) return [...kinds][0] ?? "";
   const values = [...new Set(parts.map((part) => checker.typeToString(part)))].sort();
-  if (kinds.size === 1) return values.map((value) => JSON.parse(value));
   if (values.join() === "false,true") return "boolean";
+  if (kinds.size === 1) return values.map((value) => JSON.parse(value));
   if (values.join() === "false,string") return "text or false";
   throw new Error(`no kind for ${values.join(" | ")}`);
 }

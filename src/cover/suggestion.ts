@@ -188,7 +188,7 @@ function proofWords({ chosen, proof }: MinimalSet, ids: readonly string[]): stri
       if (chosen.length === 0) return "no cell fits any of them";
       const classes = proof.demands.map((index) => ids[index] ?? "");
       return classes.length === 1
-        ? `one serves them all, and ${classes[0]} needs one`
+        ? `one image serves all hosts, and ${classes[0]} needs one`
         : `no cell has the best code for two of ${classes.join(", ")}: each needs its own`;
     }
     case "search":

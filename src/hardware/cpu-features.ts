@@ -128,6 +128,29 @@ export function x86OptionName(feature: string): string {
   return x86Options[feature] ?? feature;
 }
 
+/** Names that people know beside Linux's (Linux, arch/x86/include/asm/cpufeatures.h; Documentation/arch/arm64/elf_hwcaps.rst). */
+const knownNames: Readonly<Record<string, string>> = {
+  "3dnowprefetch": "PREFETCHW",
+  abm: "LZCNT",
+  asimd: "NEON",
+  asimddp: "DotProd",
+  asimdhp: "FP16",
+  asimdrdm: "RDM",
+  atomics: "LSE",
+  cx16: "CMPXCHG16B",
+  fphp: "FP16",
+  lahf_lm: "LAHF",
+  lrcpc: "RCpc",
+  pni: "SSE3",
+  sha_ni: "SHA",
+  uscat: "LSE2",
+};
+
+/** `pni (SSE3)`: a feature as a text for people has it. JSON and locks have the name of Linux alone. */
+export function toldFeature(feature: string): string {
+  return Object.hasOwn(knownNames, feature) ? `${feature} (${knownNames[feature]})` : feature;
+}
+
 /** The Linux name of a feature that is given by either name. */
 export function linuxName(name: string): string {
   return linuxNames.get(name) ?? name;

@@ -149,6 +149,6 @@ function incomplete({ name, cpu }: MachineType, unknown: readonly string[]): Hos
   return {
     code: "HOST_TYPE_INCOMPLETE",
     message: `${unknown.length} CPU ${unknown.length === 1 ? "feature" : "features"} of ${name}${cpu === null ? "" : ` (${cpu})`} cannot be proved: no source tells`,
-    fix: "run imgmatch probe --json on one machine of that type and pass its output",
+    fix: "run imgmatch probe --json on a machine of the type, and pass the output",
   };
 }

@@ -53,7 +53,7 @@ export function requireDrivers(hosts: readonly NamedHost[], vendors: readonly Gp
   if (lacking.length === 0) return;
   throw usageError(
     `no machine type comes with a driver, and images for GPUs of ${lacking.map((vendor) => vendorNames[vendor]).join(" and ")} are judged`,
-    `name the one that they will have: ${flagsOf(lacking)}`,
+    `name the driver that the hosts will have: ${flagsOf(lacking)}`,
   );
 }
 

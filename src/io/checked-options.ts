@@ -3,7 +3,7 @@
 import { type Problem, throwProblems } from "../errors.ts";
 import table from "./option-kinds.json" with { type: "json" };
 import { camelCase, optionMeant } from "./other-words.ts";
-import { didYouMean, suggest } from "./suggest.ts";
+import { suggest } from "./suggest.ts";
 
 /** What a value has to be. */
 const kinds = {
@@ -17,7 +17,8 @@ const kinds = {
 } as const satisfies Record<string, { readonly is: (value: unknown) => boolean; readonly called: string }>;
 
 /** A kind's name, behind which `!` stands where the option is required; or the values that there are. */
-export type OptionKind = string | readonly (string | boolean)[];
+type OptionKind = string | readonly (string | boolean)[];
+type OptionKinds = Readonly<Record<string, OptionKind>>;
 
 /**
  * Makes a function of the library of one that takes its options as they come. The promise rejects with `USAGE` and all mistakes of the options:
@@ -35,29 +36,28 @@ export function checked<Face>(name: keyof typeof table, face: Face): Face {
   return checkedCall as Face;
 }
 
-function mistakesIn(
-  name: string,
-  table: Readonly<Record<string, OptionKind>>,
-  given: unknown = {},
-): readonly Problem[] {
+function mistakesIn(name: string, table: OptionKinds, given: unknown = {}): readonly Problem[] {
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
-    const fix = `write ${name}({ ${Object.keys(table)[0]}: … })`;
+    const [first] = [...lackingOf(table, []), ...Object.keys(table)];
+    const fix = `write ${name}({ ${first}: … })`;
     return [usage(`${name} takes its options as one object, not ${shown(given)}`, fix)];
   }
   const there = Object.entries(given).filter(([, value]) => value !== undefined);
-  const lacking = Object.entries(table).filter(
-    ([option, kind]) => isRequired(kind) && !there.some(([key]) => key === option),
-  );
+  const names = there.map(([option]) => option);
   return [
     ...there.flatMap(([option, value]) => {
       if (!Object.hasOwn(table, option)) return [unknownOption(name, option, Object.keys(table))];
       const problem = wrongValue(name, option, value, table[option] ?? "");
       return problem === null ? [] : [problem];
     }),
-    ...lacking.map(([option, kind]) =>
-      usage(`${name} needs the option ${option}`, `give ${option} ${calledOf(kind)}`),
+    ...lackingOf(table, names).map((option) =>
+      usage(`${name} needs the option ${option}`, `give ${option} ${calledOf(table[option] ?? "")}`),
     ),
   ];
+}
+
+function lackingOf(table: OptionKinds, given: readonly string[]): readonly string[] {
+  return Object.keys(table).filter((option) => isRequired(table[option] ?? "") && !given.includes(option));
 }
 
 function unknownOption(name: string, option: string, known: readonly string[]): Problem {
@@ -65,18 +65,28 @@ function unknownOption(name: string, option: string, known: readonly string[]): 
   const near = known.includes(camel) ? camel : (optionMeant(camel, known) ?? suggest(camel, known));
   return usage(
     `${name} has no option ${JSON.stringify(option)}`,
-    `${didYouMean(near)}${name} takes ${known.join(", ")}`,
+    near === null ? `${name} takes ${known.join(", ")}` : `write ${near}`,
   );
 }
 
 function wrongValue(name: string, option: string, value: unknown, kind: OptionKind): Problem | null {
   const fits = typeof kind === "string" ? kindOf(kind).is(value) : kind.some((each) => each === value);
   if (fits) return null;
-  const one = typeof kind === "string" && kindOf(kind) === kinds.texts && isText(value);
+  const meant = meantBy(kind, value);
   return usage(
     `${option} of ${name} is ${calledOf(kind)}, not ${shown(value)}`,
-    one ? `write ${option}: [${JSON.stringify(value)}]` : `give ${option} ${calledOf(kind)}, or leave it out`,
+    meant === null ? `give ${option} ${calledOf(kind)}, or leave it out` : `write ${option}: ${meant}`,
   );
+}
+
+/** The value as the option would have it, if that is plain. */
+function meantBy(kind: OptionKind, value: unknown): string | null {
+  if (typeof kind !== "string") return null;
+  const is = kindOf(kind);
+  if (is === kinds.texts && isText(value)) return JSON.stringify([value]);
+  if (is === kinds.text && typeof value === "number") return JSON.stringify(`${value}`);
+  if (is === kinds.number && isText(value) && /^\d+$/.test(value)) return value;
+  return null;
 }
 
 function usage(message: string, fix: string): Problem {

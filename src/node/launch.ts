@@ -119,7 +119,7 @@ async function devicesFor(
     throw unsupported(target.name, "claim devices", "use kubernetes, or leave --dra and --devices out");
   if (devices === undefined) return [];
   if (gpus !== undefined)
-    throw usageError("--devices and --gpus exclude each other", "say it in one of them");
+    throw usageError("--devices and --gpus exclude each other", "write the setting in one place");
   const { parseDevices } = await import("./launch/device-wish.ts");
   return parseDevices(devices);
 }
@@ -142,7 +142,7 @@ async function claimFor(
   const claims = (wishes.length > 0 ? wishes : [wishOf(units)]).map((wish) => {
     const claim = claimOf(serves, [wish], cell);
     if (claim !== null) return claim;
-    const fix = "leave it out of --devices, or take the image that serves all of them with --pin";
+    const fix = "leave the device out of --devices, or pin the image that serves all";
     throw unsupported("kubernetes", `claim ${wish.text} for ${cell}, which has no code for it`, fix);
   });
   return { alternatives: claims.flatMap(({ alternatives }) => alternatives) };

@@ -233,7 +233,7 @@ function runNotes(builds: readonly OriginalBuild[]): readonly string[] {
   const bySettings = groupBy(withSettings, ({ ofRun }) => ofRun.join(", "));
   return [...bySettings].map(
     ([names, own]) =>
-      `${names} of ${count(own.length, "build")}: no matrix has them, so give imgmatch build --secret, --ssh, --network or --no-cache where it needs them`,
+      `${names} of ${count(own.length, "build")}: no matrix has these: give them to imgmatch build as --secret, --ssh, --network or --no-cache`,
   );
 }
 

@@ -56,7 +56,7 @@ export function parseAccelValue(input: ValueInput<"accel">, at: Place): Parsed<A
   const [one, other] = chosen;
   if (one === undefined || other !== undefined)
     return refused(
-      `a value of accel has exactly one of ${keys.join(", ")} and accel, this one has ${chosen.map(({ key }) => key).join(" and ") || "none"}`,
+      `a value of accel has exactly one of ${keys.join(", ")} and accel, and here stands ${chosen.map(({ key }) => key).join(" and ") || "none"}`,
       `write ${examples(", ")}, or { accel: none }`,
       at,
     );

@@ -80,7 +80,7 @@ async function parseHere(text: string, file: string, env: Environment): Promise<
     if (march === null) throw error;
     const [first, ...rest] = error.problems;
     const named = (each: Problem) =>
-      isNativeMarch(each) ? { ...each, fix: `${each.fix}; on this machine it is ${march}` } : each;
+      isNativeMarch(each) ? { ...each, fix: `${each.fix}; here it is ${march}` } : each;
     throw new ImgmatchError([named(first), ...rest.map(named)]);
   }
 }
@@ -166,7 +166,7 @@ async function openParents(
       throw new ImgmatchError({
         code: "MATRIX_NOT_FOUND",
         message: `the fleet ${file.value} cannot be read: ${error.problems[0].message}`,
-        fix: "correct fleet: it is the path of another matrix, from this one",
+        fix: "correct fleet: a parent is the path of another matrix, from this matrix",
         at: file.at,
       });
     });

@@ -220,6 +220,6 @@ function replaced(reference: ImageReference, theirs: Digest, ours: Digest): Imgm
   return new ImgmatchError({
     code: "INDEX_CONFLICT",
     message: `${formatImageReference(reference)} was replaced by another publisher at the same time: it holds ${theirs}, not ${ours}`,
-    fix: "find the other publisher of this version, and run it again",
+    fix: "find the other publisher of this version, then publish again",
   });
 }

@@ -41,7 +41,7 @@ export function gpusBusy({ wanted, free, taken }: Refusal, holders: GpuHolders):
     return refuse(
       "GPU_BUSY",
       known,
-      "wait until they end, ask for fewer or for others, or share them with --allow-busy",
+      "wait for the processes to end, ask for fewer or other GPUs, or share them with --allow-busy",
     );
   const isAll = unknown === total;
   return refuse(

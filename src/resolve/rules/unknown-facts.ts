@@ -40,7 +40,7 @@ export function checkFactsKnown(
       ? "say --no-gpu where it has none"
       : fact === `${vendor}.driver`
         ? `name it: --driver ${vendor}=VERSION`
-        : `add ${fact} to its facts (imgmatch probe --json writes them, --host reads them)`,
+        : `add ${fact} to the facts (imgmatch probe --json writes facts, --host reads them)`,
     ...(side === "cpu" ? ["ask for a CPU image (--cpu)"] : []),
   ];
   return misfit(

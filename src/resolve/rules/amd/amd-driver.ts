@@ -74,6 +74,6 @@ function noteSpirv(release: string, { code, gpus }: Pick<RocmRequirement, "code"
   return first === undefined
     ? []
     : [
-        `${first.label}, ${first.target}, has no code of its own: the image's ROCm ${release} compiles SPIR-V for it at the start, if it knows that target`,
+        `${first.label}, ${first.target}, has no code of its own: the image's ROCm ${release} compiles SPIR-V at the start, if it knows the target`,
       ];
 }

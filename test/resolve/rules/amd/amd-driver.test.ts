@@ -76,7 +76,7 @@ describe("the kernels on which AMD supports a release", () => {
 
 describe("what the program meets", () => {
   const spirv =
-    "AMD GPU 0, gfx1151, has no code of its own: the image's ROCm 7.2 compiles SPIR-V for it at the start, if it knows that target";
+    "AMD GPU 0, gfx1151, has no code of its own: the image's ROCm 7.2 compiles SPIR-V at the start, if it knows the target";
 
   it("is a compilation where a card has no code of its own", () => {
     const gpus = [amdGpu({ target: "gfx1151" }), rx7900];
