@@ -147,6 +147,25 @@ test("src/io/option-kinds.json is what the types of the functions say; `vitest -
   await expect(`{\n${rows.join(",\n")}\n}\n`).toMatchFileSnapshot(join(root, "src/io/option-kinds.json"));
 });
 
+test("every function refuses every option of another kind, and an unknown one, before it does anything", async () => {
+  const faces = Object.entries(library).filter(
+    ([name]) => !["ImgmatchError", "matrixJsonSchema"].includes(name),
+  );
+  expect(faces.length).toBeGreaterThan(30);
+  for (const [name, face] of faces) {
+    const call = face as (options: object) => Promise<unknown>;
+    for (const option of [...Object.keys(kindsOf(name)), "nonsense"]) {
+      const error = await call({ [option]: {} }).catch((reason: unknown) => reason);
+      expect(error, `${name}({ ${option} })`).toBeInstanceOf(library.ImgmatchError);
+      const { problems } = error as library.ImgmatchError;
+      expect(problems.every(({ code }) => code === "USAGE")).toBe(true);
+      expect(problems.map(({ message }) => message).join("\n")).toMatch(
+        option === "nonsense" ? `${name} has no option "nonsense"` : `${option} of ${name} is `,
+      );
+    }
+  }
+});
+
 const commands = (
   await Promise.all(
     Object.values(commandGroups)

@@ -37,7 +37,7 @@ export interface Suggestion {
   readonly proved: boolean;
   /** The number of cells to choose from. */
   readonly candidates: number;
-  /** Planned cells that stay, planned cells that go (without layers shared with cells that stay), and new cells as an estimate. */
+  /** Planned cells that stay, planned cells that go (without layers of the rest), and new cells as an estimate. */
   readonly cost: { readonly kept: FleetCost; readonly dropped: FleetCost; readonly added: EstimatedCost };
 }
 

@@ -27,7 +27,7 @@ export function isNative(name: string): boolean {
   return name === "native";
 }
 
-/** The known march that a name means, or that every CPU of the name runs, or that is spelled nearly so; null if there is none. */
+/** The known march of a name: the same march, the most that its CPUs run, or a name of nearly the same letters; null if there is none. */
 export function nearMarch(name: string): string | null {
   if (Object.hasOwn(same, name)) return same[name] ?? null;
   const isKnown = isNative(name) || names.unknown.split(" ").includes(name);

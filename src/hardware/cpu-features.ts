@@ -26,7 +26,7 @@ export const neverNeededFeatures: ReadonlySet<string> = new Set([
   "xsaves",
   // A process must ask the kernel for tagging (prctl) before a tag means anything, so it looks at HWCAP2_MTE first.
   "mte",
-  // Timing that does not depend on data: PSTATE.DIT is a bit that a program sets, no compiler emits it, and who sets it looks at HWCAP_DIT first
+  // Timing that does not depend on data: programs set the bit PSTATE.DIT after a look at HWCAP_DIT, and no compiler does
   // (Arm ARM, FEAT_DIT; Linux, Documentation/arch/arm64/elf_hwcaps.rst). Azure's Cobalt 100 prints none.
   "dit",
   // Speculation control, which the kernel hides from programs on Neoverse and Cortex cores whose erratum makes it useless

@@ -135,7 +135,7 @@ function cpuinfoOf({ vendor, model, identity, features }: MachineCpuRow, archite
     : `vendor_id : ${vendor}\ncpu family : ${first}\nmodel : ${second}\nmodel name : ${model}\nflags : ${features}`;
 }
 
-/** Known are the features that every CPU of the vendor and family has, or else those without which no 64-bit Linux starts. */
+/** Known are the features of every CPU of the vendor and family, or else the features without which no 64-bit Linux starts. */
 function uncaptured(model: string | null, baseline: MachineType["baseline"], architecture: string) {
   const level = baseline?.level ?? (architecture === "amd64" ? "x86-64" : "armv8-a");
   const features = findMarch(level)?.features ?? [];

@@ -21,8 +21,8 @@ type OptionKind = string | readonly (string | boolean)[];
 type OptionKinds = Readonly<Record<string, OptionKind>>;
 
 /**
- * Makes a function of the library of one that takes its options as they come. The promise rejects with `USAGE` and all mistakes of the options:
- * an unknown one, one of another kind, and a required one that is not there. `undefined` is as if it were not there.
+ * Makes a function of the library that checks its options first. The promise rejects with `USAGE` and all mistakes: unknown options,
+ * values of another kind, and required options that are not there. `undefined` is as if it were not there.
  *
  * @example
  * export const plan = checked("plan", planWith(ports));

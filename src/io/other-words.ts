@@ -5,7 +5,7 @@ import words from "./other-words.json" with { type: "json" };
 const meanings: Readonly<Record<string, string>> = words;
 
 /**
- * The option that means what `word` means to other programs, of those that there are; null where nothing does. All names are in camel case.
+ * Finds the known option with the meaning that `word` has for other programs; null without one. All names are in camel case.
  *
  * @example
  * optionMeant("port", ["listen", "pin"]); // "listen"

@@ -196,7 +196,7 @@ function tagUnknown(message: string): Unproved {
   };
 }
 
-/** A program of this process needs a GPU, and its user may open none of a vendor that would do. */
+/** A program of this process needs a GPU, and the user may open no GPU of a suitable vendor. */
 function muteReasons({ fit, requires }: ImageCheck, { undecidedGpus = [] }: DescribedImage, { mute }: Here) {
   const needed = fit?.as ?? requires;
   const vendors = needed === null ? undecidedGpus.map(({ vendor }) => vendor) : vendorsOf(needed);

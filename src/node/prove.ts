@@ -62,7 +62,7 @@ export interface ModuleResult {
 }
 
 /**
- * Loads one module of each GPU target with the driver of this machine, and compares its answer with the rules. It runs no code of a module, but
+ * Loads a module of each GPU target with the driver of this machine, and compares the answer with the rules. No code of a module runs, but
  * `variants` runs code of its folder.
  *
  * Throws `HOST_NO_DRIVER`, `HOST_NVML_FAILED`, and what `inspect` throws.

@@ -46,7 +46,10 @@ async function replay(text: string): Promise<string> {
   const common = filesOf(preamble);
   const played = [preamble];
   for (const section of sections) {
-    const root = makeFolder({ ...common, ...library() }, "a folder with spaces ");
+    const root = makeFolder(
+      { ...common, ...(section.includes("$ node ") ? library() : {}) },
+      "a folder with spaces ",
+    );
     played.push(await playSection(section, root, played.length === 1));
   }
   return played.join("");

@@ -177,8 +177,8 @@ function placeholders(builds: readonly OriginalBuild[], dockerfileOf: Dockerfile
 }
 
 /**
- * The builds that one matrix can have, and the others with reasons: a build that cannot be planned, alone or beside the ones before it, spoils
- * no other. Adds halves of the builds for as long as they can be planned.
+ * The builds that one matrix can have, and the rest with reasons: a build that cannot be planned, alone or beside earlier builds, spoils none.
+ * Adds halves of the builds for as long as they can be planned.
  */
 async function plannable(
   builds: readonly OriginalBuild[],

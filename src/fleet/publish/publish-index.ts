@@ -144,7 +144,7 @@ async function settleIndex(
   let wrote = false;
   const dropped = new Set<string>();
   let isDamaged = false;
-  // What this publisher has written, with the rows of others: one that did not see it may have written over it.
+  // What this publisher has written, with foreign rows: a publisher that did not see the index may have written over it.
   let ours = mine;
   const next = (now: CurrentIndex | null, written: number) => {
     const target = nextIndex(now?.index ?? null, ours, request);

@@ -1,4 +1,4 @@
-/** Opens built images, and compares the files of each with what is declared of it, apart from those of its base. */
+/** Opens built images, and compares the files of each, without those of its base, with the declaration. */
 
 import { faultOf, ImgmatchError } from "../../errors.ts";
 import { remember } from "../../io/collections.ts";

@@ -27,7 +27,7 @@ export function noteAmd(
   ];
 }
 
-/** A driver that no row names has at least the oldest release of the row before it, and at most the newest of the row after it. */
+/** A driver without a row has at least the oldest release of the row below, and at most the newest of the row above. */
 function noteWindow(release: string, { text, parts }: DriverVersion): readonly string[] {
   const own = parseVersion(release);
   if (own === null) return [];
