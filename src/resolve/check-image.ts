@@ -233,7 +233,7 @@ function judged(
   if (accelerator != null) {
     // The user has asked for this image by its name. Its other needs can be judged.
     const rest = judged({ ...image, requires: judgeable }, view, measured, choice);
-    const unknown = [needUnknown(`whether ${accelerator} works on this host: nobody judges it`)];
+    const unknown = [needUnknown(`whether ${accelerator} works on this host is not known`)];
     return {
       ...rest,
       requires: image.requires,

@@ -20,7 +20,7 @@ const kindRule: ImageRule = ({ requires }, { cpuOnly, requireGpu }) => {
       { text: "leave --cpu out", remedy: { kind: "option", leaveOut: "cpuOnly" } },
     ]);
   if (needsGpus || requireGpu !== true) return null;
-  return misfit("PIN_MISMATCH", "has no GPU code, an image with is asked for (--require-gpu)", [
+  return misfit("PIN_MISMATCH", "has no GPU code, and an image with GPU code is asked for (--require-gpu)", [
     { text: "leave --require-gpu out", remedy: { kind: "option", leaveOut: "requireGpu" } },
   ]);
 };

@@ -45,7 +45,7 @@ export function checkFactsKnown(
   ];
   return misfit(
     "FACT_UNKNOWN",
-    `${needsIt ? "needs to know" : "an image with GPU code may be the better one, and nothing says"} ${which}: ${from}`,
+    `${needsIt ? "needs to know" : "an image with GPU code may be better, and these facts do not tell"} ${which}: ${from}`,
     tell.map((text) => byHand(text)),
   );
 }

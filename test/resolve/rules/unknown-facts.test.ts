@@ -69,13 +69,13 @@ describe("the cure of a fact that nobody has told", () => {
       "say --no-gpu where it has none",
     ]);
     expect(asked("cpu", "nvidia", "nvidia.driver")).toEqual([
-      "an image with GPU code may be the better one, and nothing says nvidia.driver of this host: its facts do not have nvidia.driver",
+      "an image with GPU code may be better, and these facts do not tell nvidia.driver of this host: its facts do not have nvidia.driver",
       probe,
       "name it: --driver nvidia=VERSION",
       "ask for a CPU image (--cpu)",
     ]);
     expect(asked("amd", "nvidia", "nvidia.gpus")).toEqual([
-      "an image with GPU code may be the better one, and nothing says nvidia.gpus of this host: its facts do not have nvidia.gpus",
+      "an image with GPU code may be better, and these facts do not tell nvidia.gpus of this host: its facts do not have nvidia.gpus",
       probe,
       "add nvidia.gpus to the facts (imgmatch probe --json writes facts, --host reads them)",
     ]);

@@ -46,7 +46,7 @@ function noteWindow(release: string, { text, parts }: DriverVersion): readonly s
   ];
   const where = order(row) === 0 ? "" : `, this host's ${text} is ${row === older ? "newer" : "older"}`;
   return [
-    `AMD names ROCm ${window.join(" ")} for its driver ${row.driver} (amdgpu ${row.module})${where}, the image has ROCm ${release}: nothing refuses that, and nobody promises it`,
+    `AMD names ROCm ${window.join(" ")} for its driver ${row.driver} (amdgpu ${row.module})${where}, the image has ROCm ${release}: whether it works is not known`,
   ];
 }
 

@@ -15,7 +15,7 @@ const notes = (
   return noteAmd({ release, code }, view.amd, view.kernel);
 };
 const names = (window: string, driver: string, release: string, where = "") =>
-  `AMD names ROCm ${window} for its driver ${driver}${where}, the image has ROCm ${release}: nothing refuses that, and nobody promises it`;
+  `AMD names ROCm ${window} for its driver ${driver}${where}, the image has ROCm ${release}: whether it works is not known`;
 
 describe("the releases that AMD names for a driver", () => {
   it.each([
