@@ -61,7 +61,7 @@ export const tablesAsText = {
 export const compressedTables = {
   name: "compressed-tables",
   load: {
-    filter: { id: /[\\/](?:gpu-pci|machine-types)\.json$/ },
+    filter: { id: /[\\/](?:gpu-names|gpu-pci|machine-types|other-words)\.json$/ },
     async handler(id) {
       const text = await tableText(id);
       const unpacked = text && `brotliDecompressSync(Buffer.from("${packed(text)}", "base64")).toString()`;

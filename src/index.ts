@@ -20,7 +20,14 @@ import { exportBakeWith } from "./fleet/export-bake.ts";
 import { exportGuardWith } from "./fleet/export-guard.ts";
 import { exportGithubMatrixWith } from "./fleet/export-github-matrix.ts";
 import { initWith } from "./fleet/init.ts";
-import { pruneLockWith, updateBasesWith } from "./fleet/lock.ts";
+import {
+  mergeLocks as mergeLocksUnchecked,
+  pruneLockWith,
+  removeFromLock as removeFromLockUnchecked,
+  updateBasesWith,
+  type MergeLocksFunction,
+  type RemoveFromLockFunction,
+} from "./fleet/lock.ts";
 import { planWith } from "./fleet/plan.ts";
 import { promoteWith } from "./fleet/promote.ts";
 import { publishWith } from "./fleet/publish.ts";
@@ -36,49 +43,60 @@ import { resolveWith } from "./node/resolve.ts";
 import { runWith } from "./node/run.ts";
 import { serveWith } from "./node/serve.ts";
 import { whyNotWith } from "./node/why-not.ts";
+import { checked } from "./io/checked-options.ts";
+import { inspect as inspectUnchecked, type InspectFunction } from "./inspect/inspect-subjects.ts";
+import { hardware as hardwareUnchecked, type HardwareFunction } from "./node/tables/hardware.ts";
+import { doctor as doctorUnchecked, type DoctorFunction } from "./node/doctor.ts";
+import {
+  exportNfdCompat as exportNfdCompatUnchecked,
+  type ExportNfdCompatFunction,
+} from "./node/export-nfd-compat.ts";
+import { prove as proveUnchecked, type ProveFunction } from "./node/prove.ts";
+import { prune as pruneUnchecked, type PruneFunction } from "./fleet/prune.ts";
 import { ports } from "./ports.ts";
 
 export { ImgmatchError } from "./errors.ts";
 
 // A team builds
-export const adopt = adoptWith(ports);
-export const audit = auditWith(ports);
-export const build = buildWith(ports);
-export { mergeLocks, removeFromLock } from "./fleet/lock.ts";
-export const pruneLock = pruneLockWith(ports);
-export const updateBases = updateBasesWith(ports);
-export const exportBake = exportBakeWith(ports);
-export const exportGuard = exportGuardWith(ports);
-export const exportGithubMatrix = exportGithubMatrixWith(ports);
-export const init = initWith(ports);
+export const adopt = checked("adopt", adoptWith(ports));
+export const audit = checked("audit", auditWith(ports));
+export const build = checked("build", buildWith(ports));
+export const mergeLocks: MergeLocksFunction = checked("mergeLocks", mergeLocksUnchecked);
+export const removeFromLock: RemoveFromLockFunction = checked("removeFromLock", removeFromLockUnchecked);
+export const pruneLock = checked("pruneLock", pruneLockWith(ports));
+export const updateBases = checked("updateBases", updateBasesWith(ports));
+export const exportBake = checked("exportBake", exportBakeWith(ports));
+export const exportGuard = checked("exportGuard", exportGuardWith(ports));
+export const exportGithubMatrix = checked("exportGithubMatrix", exportGithubMatrixWith(ports));
+export const init = checked("init", initWith(ports));
 export { matrixJsonSchema } from "./fleet/matrix/json-schema.ts";
-export const plan = planWith(ports);
-export { prune } from "./fleet/prune.ts";
-export const publish = publishWith(ports);
-export const render = renderWith(ports);
-export const verify = verifyWith(ports);
-export const promote = promoteWith(ports);
-export { inspect } from "./inspect/inspect-subjects.ts";
+export const plan = checked("plan", planWith(ports));
+export const prune: PruneFunction = checked("prune", pruneUnchecked);
+export const publish = checked("publish", publishWith(ports));
+export const render = checked("render", renderWith(ports));
+export const verify = checked("verify", verifyWith(ports));
+export const promote = checked("promote", promoteWith(ports));
+export const inspect: InspectFunction = checked("inspect", inspectUnchecked);
 
 // A node asks
-export { hardware } from "./node/tables/hardware.ts";
-export const probe = probeWith(ports);
-export const check = checkWith(ports);
-export { doctor } from "./node/doctor.ts";
-export { exportNfdCompat } from "./node/export-nfd-compat.ts";
-export const exportSh = exportShWith(ports);
-export const labels = labelsWith(ports);
-export const launch = launchWith(ports);
-export { prove } from "./node/prove.ts";
-export const pull = pullWith(ports);
-export const resolve = resolveWith(ports);
-export const run = runWith(ports);
-export const serve = serveWith(ports);
-export const whyNot = whyNotWith(ports);
+export const hardware: HardwareFunction = checked("hardware", hardwareUnchecked);
+export const probe = checked("probe", probeWith(ports));
+export const check = checked("check", checkWith(ports));
+export const doctor: DoctorFunction = checked("doctor", doctorUnchecked);
+export const exportNfdCompat: ExportNfdCompatFunction = checked("exportNfdCompat", exportNfdCompatUnchecked);
+export const exportSh = checked("exportSh", exportShWith(ports));
+export const labels = checked("labels", labelsWith(ports));
+export const launch = checked("launch", launchWith(ports));
+export const prove: ProveFunction = checked("prove", proveUnchecked);
+export const pull = checked("pull", pullWith(ports));
+export const resolve = checked("resolve", resolveWith(ports));
+export const run = checked("run", runWith(ports));
+export const serve = checked("serve", serveWith(ports));
+export const whyNot = checked("whyNot", whyNotWith(ports));
 
 // Many hosts
-export const cover = coverWith(ports);
-export const planAgainst = planAgainstWith(ports);
+export const cover = checked("cover", coverWith(ports));
+export const planAgainst = checked("planAgainst", planAgainstWith(ports));
 
 // The types that these are made of
 export type * from "./inspect.ts";
@@ -141,9 +159,11 @@ export type { InitFrom } from "./fleet/init/init-from.ts";
 export type {
   ChangeLockOptions,
   MergeLocksAnswer,
+  MergeLocksFunction,
   MergeLocksOptions,
   PruneLockFunction,
   RemoveFromLockAnswer,
+  RemoveFromLockFunction,
   RemoveFromLockOptions,
   RemovedImages,
   UpdateBasesAnswer,
@@ -152,7 +172,7 @@ export type {
 export type { FleetChoice } from "./fleet/open/fleet-choice.ts";
 export type { LocalBaseChoice } from "./fleet/open/prepare-build.ts";
 export type { ExplainedPlan, PlanFunction, PlanOptions } from "./fleet/plan.ts";
-export type { PruneAnswer, PruneOptions, PrunedImage } from "./fleet/prune.ts";
+export type { PruneAnswer, PruneFunction, PruneOptions, PrunedImage } from "./fleet/prune.ts";
 export type { ExplainedCell, PlanCellJson, PlanJson } from "./fleet/plan/plan-json.ts";
 export type {
   Action,
@@ -187,7 +207,7 @@ export type { SignedLock } from "./fleet/publish/verify-signed.ts";
 export type { RenderAnswer, RenderCheck, RenderFunction, RenderOptions } from "./fleet/render.ts";
 export type { BuildAnswer, FleetBuildEvent, SummaryEvent } from "./fleet/run/build-events.ts";
 export type { VerifyAnswer, VerifyFunction, VerifyOptions } from "./fleet/verify.ts";
-export type { HardwareOptions } from "./node/tables/hardware.ts";
+export type { HardwareFunction, HardwareOptions } from "./node/tables/hardware.ts";
 export type { ToldOfHost } from "./host/complete-hosts.ts";
 export type { CudaResult } from "./host/nvidia/cuda-koffi.ts";
 export type { DriverQuestion, HostChoice, ProbeFunction } from "./host/probe.ts";
@@ -201,8 +221,13 @@ export type { CheckFunction, CheckOptions, HostCheck, ManyCheckOptions } from ".
 export type { Comparison, OutcomeChange } from "./node/compare-outcomes.ts";
 export type { CheckAnswer, CheckReason, PackageAnswer, PartAnswer } from "./node/check-answer.ts";
 export type { Finding, FindingState } from "./node/diagnose.ts";
-export type { DoctorAnswer, DoctorOptions } from "./node/doctor.ts";
-export type { NfdCompatAnswer, NfdCompatOptions, NfdCompatSpecs } from "./node/export-nfd-compat.ts";
+export type { DoctorAnswer, DoctorFunction, DoctorOptions } from "./node/doctor.ts";
+export type {
+  ExportNfdCompatFunction,
+  NfdCompatAnswer,
+  NfdCompatOptions,
+  NfdCompatSpecs,
+} from "./node/export-nfd-compat.ts";
 export type { ExportShAnswer, ExportShFunction, ExportShOptions } from "./node/export-sh.ts";
 export type { ModuleVerdict } from "./node/judge-module.ts";
 export type {
@@ -221,7 +246,7 @@ export type { LaunchOptions } from "./node/launch/workload.ts";
 export type { BlobMode } from "./node/mirror/answer-blob.ts";
 export type { Runtime, RuntimeConfig } from "./node/mirror/runtime-config.ts";
 export type { ProvedVariant } from "./node/prove-variants.ts";
-export type { ModuleResult, ProveAnswer, ProveOptions, ProvedModule } from "./node/prove.ts";
+export type { ModuleResult, ProveAnswer, ProveFunction, ProveOptions, ProvedModule } from "./node/prove.ts";
 export type { PullFunction, PullOptions, PulledImage, RuntimeName } from "./node/pull.ts";
 export type { AgeChoice, QuestionOptions } from "./node/question.ts";
 export type { ResolveAnswer, ResolveFunction, ResolveOptions } from "./node/resolve.ts";

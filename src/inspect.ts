@@ -4,7 +4,10 @@
  * @packageDocumentation
  */
 
-export { inspect } from "./inspect/inspect-subjects.ts";
+import { checked } from "./io/checked-options.ts";
+import { inspect as inspectUnchecked, type InspectFunction } from "./inspect/inspect-subjects.ts";
+
+export const inspect: InspectFunction = checked("inspect", inspectUnchecked);
 
 // The types that it is made of
 export type { Place, Problem } from "./errors.ts";
@@ -29,7 +32,7 @@ export type { LayerChange, LayerInspection } from "./inspect/image/layer.ts";
 export type { ImageSourceKind, OpenedImage } from "./inspect/image/open-layers.ts";
 export type { OpenProgress } from "./lock/statement.ts";
 export type { OpenedFile } from "./inspect/image/opened-file.ts";
-export type { InspectAnswer, InspectOptions } from "./inspect/inspect-subjects.ts";
+export type { InspectAnswer, InspectFunction, InspectOptions } from "./inspect/inspect-subjects.ts";
 export type { ImageInspection, ImageLayer } from "./inspect/inspection.ts";
 export type { MeasuredChoice, MeasuredRequirement } from "./inspect/measured-requirement.ts";
 export type { MeasuredDriver } from "./inspect/nvidia/measured-cuda.ts";

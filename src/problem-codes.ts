@@ -184,6 +184,7 @@ export const problemCodes = {
   LAUNCH_FAILED: engine,
   LAUNCH_UNSUPPORTED: usage,
   GPU_BUSY: failed,
+  GPU_USE_UNKNOWN: failed,
   INTERRUPTED: interrupted,
 } as const satisfies Record<string, ExitCode>;
 

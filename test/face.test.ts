@@ -72,18 +72,99 @@ function signaturesOf(symbol: ts.Symbol): readonly ts.Signature[] {
   return checker.getTypeOfSymbol(named).getCallSignatures();
 }
 
-/** The names of the first parameter's members, of all overloads. */
-function optionsOf(name: string): readonly string[] {
+function signaturesNamed(name: string): readonly ts.Signature[] {
   const module = entry && checker.getSymbolAtLocation(entry);
   const symbol = checker.getExportsOfModule(module as ts.Symbol).find((each) => each.name === name);
   if (symbol === undefined) throw new Error(`src/index.ts exports no ${name}`);
-  const names = signaturesOf(symbol).flatMap(({ parameters: [options] }) =>
+  return signaturesOf(symbol);
+}
+
+/** The names of the first parameter's members, of all overloads. */
+function optionsOf(name: string): readonly string[] {
+  const names = signaturesNamed(name).flatMap(({ parameters: [options] }) =>
     options === undefined
       ? []
       : checker.getPropertiesOfType(checker.getNonNullableType(checker.getTypeOfSymbol(options))),
   );
   return [...new Set(names.map((each) => each.name))].filter((each) => !["signal", "onEvent"].includes(each));
 }
+
+/** Each kind of src/io/checked-options.ts by the types that it stands for. */
+function kindOf(types: readonly ts.Type[]): string | readonly (string | boolean)[] {
+  const parts = types
+    .flatMap((type) => (type.isUnion() ? type.types : [type]))
+    .filter(({ flags }) => !(flags & ts.TypeFlags.Undefined));
+  const kinds = new Set(parts.map(partKind));
+  if (kinds.size === 1 && !kinds.has("literal")) return [...kinds][0] ?? "";
+  const values = [...new Set(parts.map((part) => checker.typeToString(part)))].sort();
+  if (values.join() === "false,true") return "boolean";
+  if (kinds.size === 1) return values.map((value) => JSON.parse(value));
+  if (values.join() === "false,string") return "text or false";
+  throw new Error(`no kind for ${values.join(" | ")}`);
+}
+
+function partKind(type: ts.Type): string {
+  if (type.flags & ts.TypeFlags.String) return "text";
+  if (type.flags & ts.TypeFlags.Number) return "number";
+  if (type.flags & (ts.TypeFlags.StringLiteral | ts.TypeFlags.BooleanLiteral)) return "literal";
+  if (type.getCallSignatures().length > 0) return "function";
+  if (type.symbol?.name === "AbortSignal") return "signal";
+  const text = checker.typeToString(type);
+  if (/^readonly (string\[\]|\[string, (string, )?\.\.\.string\[\]\])/.test(text)) return "texts";
+  throw new Error(`no kind for ${text}`);
+}
+
+/** Option → kind, of all overloads; `!` behind the kind of one that each of them requires. */
+function kindsOf(name: string): Record<string, ReturnType<typeof kindOf>> {
+  const signatures = signaturesNamed(name).map(({ parameters: [options] }) =>
+    options === undefined
+      ? []
+      : checker.getPropertiesOfType(checker.getNonNullableType(checker.getTypeOfSymbol(options))),
+  );
+  const names = [...new Set(signatures.flat().map((each) => each.name))].sort();
+  return Object.fromEntries(
+    names.map((option) => {
+      const members = signatures.map((all) => all.find((each) => each.name === option));
+      const kind = kindOf(members.flatMap((each) => (each ? [checker.getTypeOfSymbol(each)] : [])));
+      const isRequired = members.every((each) => each && !(each.flags & ts.SymbolFlags.Optional));
+      return [option, isRequired ? `${kind}!` : kind];
+    }),
+  );
+}
+
+test("src/io/option-kinds.json is what the types of the functions say; `vitest -u` writes it", async () => {
+  const names = Object.keys(library).filter((name) => !["ImgmatchError", "matrixJsonSchema"].includes(name));
+  const table = Object.fromEntries(names.sort().map((name) => [name, kindsOf(name)]));
+  expect(Object.keys(table).length).toBeGreaterThan(30);
+  const rows = Object.entries(table).map(
+    ([name, kinds]) =>
+      `  ${JSON.stringify(name)}: {\n${Object.entries(kinds)
+        .map(
+          ([option, kind]) => `    ${JSON.stringify(option)}: ${JSON.stringify(kind).replaceAll(",", ", ")}`,
+        )
+        .join(",\n")}\n  }`,
+  );
+  await expect(`{\n${rows.join(",\n")}\n}\n`).toMatchFileSnapshot(join(root, "src/io/option-kinds.json"));
+});
+
+test("every function refuses every option of another kind, and an unknown one, before it does anything", async () => {
+  const faces = Object.entries(library).filter(
+    ([name]) => !["ImgmatchError", "matrixJsonSchema"].includes(name),
+  );
+  expect(faces.length).toBeGreaterThan(30);
+  for (const [name, face] of faces) {
+    const call = face as (options: object) => Promise<unknown>;
+    for (const option of [...Object.keys(kindsOf(name)), "nonsense"]) {
+      const error = await call({ [option]: {} }).catch((reason: unknown) => reason);
+      expect(error, `${name}({ ${option} })`).toBeInstanceOf(library.ImgmatchError);
+      const { problems } = error as library.ImgmatchError;
+      expect(problems.every(({ code }) => code === "USAGE")).toBe(true);
+      expect(problems.map(({ message }) => message).join("\n")).toMatch(
+        option === "nonsense" ? `${name} has no option "nonsense"` : `${option} of ${name} is `,
+      );
+    }
+  }
+});
 
 const commands = (
   await Promise.all(

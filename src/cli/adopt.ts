@@ -13,13 +13,13 @@ import { type JsonFlag, print, tell } from "./print.ts";
 export const adopt: Define = (command, run) =>
   withRegistries(
     withJson(command)
-      .description("Open images that others built, and write them into a lock")
+      .description("Open images of other builders, and write a lock of them")
       .argument("<references...>", "images, each with its tag")
       .option("--lock <file>", `Write into this lock (default: ${lockPath})`)
       .option("--axis <axis=value>", "Give all these images this value of an axis", ...many)
       .option("--tag-pattern <pattern>", "Read axes from each tag: {pytorch}-cuda*-{flavor}")
       .option("--march <name>", "State the march of the images (default: estimated from their files)")
-      .option("--without <feature>", "State a feature of that march that they do not need", ...many)
+      .option("--without <feature>", "State a feature of the march that the images do not need", ...many)
       .option("--cuda <version>", "State the toolkit, where the files do not decide it")
       .option("--rocm <release>", "State the ROCm release, where the files do not decide it")
       .option("--platform <os/arch>", "Take this platform's image from an index (default: this machine's)")

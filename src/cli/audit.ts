@@ -14,7 +14,7 @@ import { problemJson, reportProblem } from "./report/problems.ts";
 import type { Style } from "./report/style.ts";
 
 const helpText = `
-It opens an image in the registry by its digest, or in the engine where it was
+It opens each image in the registry by digest, or in the engine if the image was
 never pushed, and changes nothing. A lock that adopt wrote needs no matrix.
 Exit code 1 when a declaration is false; else, where an image could not be
 opened, the exit code of the cause.`;

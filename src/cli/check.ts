@@ -24,13 +24,14 @@ import { type JsonFlag, print } from "./print.ts";
 import type { Style } from "./report/style.ts";
 import { reasonLines, signedLine } from "./report/verdict-lines.ts";
 import { missOf, printEach, worstOf } from "./resolve.ts";
+import { tierWords } from "../resolve/tier-words.ts";
 
 const helpText = `
 A subject is a path or an image. A path that exists is never looked up in a
-registry, and has no signature: where one is demanded, it is refused. An index
-that imgmatch wrote is judged by the image that this host takes. The lock
-decides where it has this very image; else the image's label
-dev.imgmatch.requires; else the files say what they need. What was opened is
+registry, and has no signature: where one is demanded, it is refused. Of an
+index by imgmatch it judges the image that this host takes. The lock decides
+where the image is in the lock; else the image's label dev.imgmatch.requires;
+else the files say what they need. What was opened is
 kept below $XDG_CACHE_HOME/imgmatch (~/.cache/imgmatch).
 Of several subjects the best comes first. Exit code 0 only when it runs; of
 several subjects, when one runs; of many hosts, when it runs on each; with
@@ -127,7 +128,7 @@ function checkLines(answer: CheckAnswer, place: string, style: Style, all = fals
   ];
   const head = [headLine(answer, place, style), `  ${subject}${cell === undefined ? "" : `, cell ${cell}`}`];
   const runs = fits
-    ? [`  ${[...describeBy(by), `tier ${tier}`, ...answer.runs].join(", ")}`, ...needsLines(answer)]
+    ? [...indentedLine([...describeBy(by), ...tierWords(tier), ...answer.runs]), ...needsLines(answer)]
     : [];
   if (packages.length > 0)
     return [...head, ...runs, ...packages.flatMap((each) => packageLines(each, place, style, all)), ...end];
@@ -206,6 +207,11 @@ function judgeOf({ judgedBy, source, measured }: CheckAnswer): string {
   }
 }
 
+/** Parts of one line; none without a part. */
+function indentedLine(parts: readonly string[]): readonly string[] {
+  return parts.length === 0 ? [] : [`  ${parts.join(", ")}`];
+}
+
 /** Nobody has written down the needs of its files before. */
 function needsLines({ judgedBy, requires }: CheckAnswer): readonly string[] {
   return judgedBy !== "files" || requires === null
@@ -221,7 +227,7 @@ function rowOf(answer: CheckAnswer): readonly string[] {
     const aside = answer.withoutGpu === undefined ? "" : ", without its GPU code";
     return [
       `runs${why === null ? "" : ", slower"}${aside}`,
-      [...describeBy(by), `tier ${tier}`, ...runs, ...needs].join(", "),
+      [...describeBy(by), ...tierWords(tier), ...runs, ...needs].join(", "),
     ];
   }
   const [first] = reasons;

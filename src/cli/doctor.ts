@@ -14,7 +14,7 @@ Exit code 4 when the host has a problem, 5 when only the rest has one.`;
 
 export const doctor: Define = (command, run) =>
   withJson(command.addOption(choice(command, "--engine <name>", "Examine this engine", ["docker", "podman"])))
-    .description("Examine this host, its container runtime and its container engine")
+    .description("Examine this host, the container runtime and the container engine")
     .addHelpText("after", helpText)
     .action(run(doctorCommand));
 

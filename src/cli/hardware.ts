@@ -8,6 +8,7 @@ import type { HardwareReport } from "../node/tables/describe-hardware.ts";
 import type { ReportRow, ReportTable } from "../node/tables/report-table.ts";
 import type { Style } from "./report/style.ts";
 import { tableRows, wrap } from "../io/table.ts";
+import { toldFeature } from "../hardware/cpu-features.ts";
 
 const helpText = `
 A name is a toolkit, a ROCm release, a driver, a GPU, a compute capability, a
@@ -84,8 +85,8 @@ function citation({ source }: ReportRow, numbers: ReadonlyMap<string, number>): 
 }
 
 function cellText(row: ReportRow, column: string): string {
-  const value = row[column];
-  return [value ?? ""].flat().join(" ");
+  const values = [row[column] ?? ""].flat();
+  return values.map((value) => (/^features?$/.test(column) ? toldFeature(`${value}`) : value)).join(" ");
 }
 
 function countText(value: ReportRow[string] | undefined): string {

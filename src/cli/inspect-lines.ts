@@ -13,6 +13,7 @@ import { type GpuVendor, gpuVendors } from "../hardware/gpu-vendors.ts";
 import { amdLines } from "./inspect-amd-lines.ts";
 import { bytesSections } from "./inspect-bytes-lines.ts";
 import { nvidiaLines } from "./inspect-nvidia-lines.ts";
+import { toldFeature } from "../hardware/cpu-features.ts";
 
 interface InspectReport {
   /** Show every file. */
@@ -148,7 +149,11 @@ function cpuText(file: InspectedFile): string {
   const names = needed(file);
   const others = Object.keys(file.answer.features).length - names.length;
   const asks = others > 0 && file.answer.asks.length > 0 ? `asks the CPU for ${others} more` : "";
-  return [names.join(" "), asks].filter(Boolean).join(", ") || "baseline";
+  return [told(names), asks].filter(Boolean).join(", ") || "baseline";
+}
+
+function told(features: readonly string[]): string {
+  return features.map(toldFeature).join(" ");
 }
 
 function gpuText(file: InspectedFile): string {
@@ -211,16 +216,16 @@ function needRows(inspection: ImageInspection): Rows {
   const proved = requires.cpu.features.filter((name) => !open.includes(name));
   return [
     ["CPU", [cpu.architecture, requires.cpu.level].filter(Boolean).join(", ") || "unknown"],
-    ["features", proved.join(" ") || (open.length > 0 ? "" : none)],
-    ...(compiledFor.length > 0 ? [["compiled for", compiledFor.join(" ")]] : []),
-    ...(undecided.length > 0 ? [["not proved", undecided.join(" ")]] : []),
-    ...(mayUse.length > 0 ? [["may be used", mayUse.join(" ")]] : []),
+    ["features", told(proved) || (open.length > 0 ? "" : none)],
+    ...(compiledFor.length > 0 ? [["compiled for", told(compiledFor)]] : []),
+    ...(undecided.length > 0 ? [["not proved", told(undecided)]] : []),
+    ...(mayUse.length > 0 ? [["may be used", told(mayUse)]] : []),
     ...(cpu.hwcaps.length > 0 ? [["glibc-hwcaps", cpu.hwcaps.join(" ")]] : []),
     ...(requires.kernel === null ? [] : [["kernel", `Linux ${requires.kernel}`]]),
     ["GPU code", codeText(inspection)],
     ...vendorLines.flatMap(({ cards }) => cards(inspection)),
     ...vendorLines.flatMap(({ needs }) => needs(inspection)),
-    ...requires.choices.cpu.map(({ by, features }) => [`by ${by}`, features.join(" ") || "every CPU"]),
+    ...requires.choices.cpu.map(({ by, features }) => [`by ${by}`, told(features) || "every CPU"]),
     ...requires.undecided.map((text) => ["not decided", text]),
   ];
 }

@@ -28,10 +28,12 @@ export const launch: Define = (command, run) =>
         .optionsGroup("Workload:")
         .option("--name <name>", "Name the workload")
         .addOption(
-          choice(command, "--task <kind>", "Run it until it ends (batch), or keep it running (service)", [
-            "batch",
-            "service",
-          ]),
+          choice(
+            command,
+            "--task <kind>",
+            "Run the container to its end (batch), or keep it running (service)",
+            ["batch", "service"],
+          ),
         )
         .option(...wantedGpus)
         .option("--dra", "Claim the GPUs as devices, with Kubernetes' dynamic resource allocation")
@@ -50,7 +52,7 @@ export const launch: Define = (command, run) =>
         .option("--cpus <n>", "Ask for this many CPUs, or parts of one")
         .option("--memory <amount>", "Ask for this much memory: 512m, 16g")
         .option("--command <program>", "Run this program of the image in place of its entrypoint")
-        .option("--anywhere", "Let any node run it, also one that does not advertise the image")
+        .option("--anywhere", "Let any node run the image, also a node without its label")
         .option("--set <name=value>", "Set what only this target knows: kind, schedule …", ...many)
         .option("--option <word>", "Add a word to the target's command", ...many),
     ),

@@ -10,10 +10,10 @@ import { many, positive, withAll, withJson, withRegistries } from "./flags/optio
 import { type JsonFlag, print, tell } from "./print.ts";
 
 const helpText = `
-An image stays while anything else names it: another version's index, a channel
-or what it held before, a tag of its own, an index that somebody made, the lock,
-the lock at a --git-ref. A first --yes marks what has no name; a later one
-removes it, if it had no name in between.`;
+An image stays while anything else names it: the index of another version, a
+channel or its history, a tag of its own, a foreign index, the lock, the lock at
+a --git-ref. A first --yes marks the images without a name. A later --yes
+removes them, if they had no name in between.`;
 
 export const prune: Define = (command, run) =>
   withAll(

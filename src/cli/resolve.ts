@@ -19,7 +19,7 @@ export const resolve: Define = (command, run) =>
   withQuestion(
     withHosts(
       command
-        .description("Print the one image that was built for this host")
+        .description("Print the image that was built for this host")
         .argument("[reference]", "the same as --from")
         .option("--explain", "Say on standard error why this image won, and why each other did not")
         .option(

@@ -160,7 +160,7 @@ function channelAdvice(channels: readonly ChannelDrift[]): string[] {
   const names = channels.flatMap(({ healed, channel }) => (healed ? [] : [channel]));
   if (names.length === 0) return [];
   return [
-    "take the lock in which that move stands, or move it back: imgmatch verify --heal, or",
+    "take the lock with the move, or move the channel back: imgmatch verify --heal, or",
     `  imgmatch promote --replace-index ${names.map((name) => `--channel ${name}`).join(" ")}`,
   ];
 }

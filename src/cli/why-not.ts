@@ -11,6 +11,7 @@ import { type JsonFlag, print } from "./print.ts";
 import type { Style } from "./report/style.ts";
 import { reasonLines, verdictLine } from "./report/verdict-lines.ts";
 import { missOf, printEach, worstOf } from "./resolve.ts";
+import { tierWords } from "../resolve/tier-words.ts";
 
 const helpText = `
 Exit code 0 when the image fits, 3 when it does not, 4 when the host is broken.`;
@@ -67,7 +68,7 @@ function whyNotLines(
     const all = Object.values(Object.fromEntries([...asked, ...own].map(axisOf)));
     return [
       ...head,
-      `  place ${rank.place} of ${rank.of} that fit, tier ${rank.tier}`,
+      `  ${[`place ${rank.place} of ${rank.of} that fit`, ...tierWords(rank.tier)].join(", ")}`,
       `  beaten by ${winner}, by ${reason}`,
       `  to have it all the same: imgmatch resolve ${all.map((pin) => `--pin ${shellWord(pin)}`).join(" ")}`,
     ];

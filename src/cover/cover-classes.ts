@@ -19,7 +19,8 @@ import { type CoverFleet, isPlanned } from "./cover-fleet.ts";
 import { costOf, type FleetCost } from "./fleet-cost.ts";
 import type { HostClass } from "../resolve/host-classes.ts";
 import { type CoveredImage, hostsOf, isUnused, namedReasons, type Reason, useOfImages } from "./image-use.ts";
-import { cpuDistanceFrom, isNative, nativeMarch, type CpuDistance, worstCode } from "./native-distance.ts";
+import { nativeMarch } from "../host/native-march.ts";
+import { cpuDistanceFrom, isNative, type CpuDistance, worstCode } from "./native-distance.ts";
 
 const coverSchemaVersion = 1;
 

@@ -61,11 +61,9 @@ export function cpuWords({ platform, nativeMarch, nativeUndecided, level }: Clas
 /** `native`, or the differences from native code. */
 export function matchWords({ tier, native, gpu, cpu }: ClassMatch): string {
   if (native === true) return gpu === null ? "native" : `native, ${gpu.target}`;
-  return [
-    ...(tier === "native" ? [] : [tier === "minor" ? "older driver" : "forward compatibility"]),
-    ...(gpu === null ? [] : [codeWords(gpu)]),
-    ...cpuDistanceWords(cpu),
-  ].join(", ");
+  return [...driverWords(tier), ...(gpu === null ? [] : [codeWords(gpu)]), ...cpuDistanceWords(cpu)].join(
+    ", ",
+  );
 }
 
 function cpuDistanceWords(cpu: ClassMatch["cpu"]): readonly string[] {
@@ -239,7 +237,7 @@ export function idleWords(
   whom: Counted,
 ): string {
   const one = nounOf(whom);
-  if (pinned > 0) return `the answer for ${count(pinned, one)} where what it has is pinned`;
+  if (pinned > 0) return `the answer for ${count(pinned, one)} when its axes are pinned`;
   if (fits > 0) {
     const [better] = alwaysBeatenBy;
     return better === undefined
@@ -277,6 +275,10 @@ function sizesWords(sizes: Readonly<Record<string, number>>): string {
   );
 }
 
+function driverWords(tier: ClassMatch["tier"]): readonly string[] {
+  return tier === "native" ? [] : [tier === "minor" ? "older driver" : "forward compatibility"];
+}
+
 /** `no GPU host on a CPU image  looked at 4 hosts: c1, c3` */
 export function checkedRows(checked: readonly Checked[], whom: Counted): readonly (readonly string[])[] {
   return checked.map(({ policy, hosts, of }) => {
@@ -288,6 +290,8 @@ export function checkedRows(checked: readonly Checked[], whom: Counted): readonl
 
 export function changeWords({ before, after }: CoverChange): string {
   const shown = (match: CoverChange["before"]) =>
-    match === null ? "nothing" : `${match.cell} (${match.tier})`;
+    match === null
+      ? "nothing"
+      : [match.cell, ...driverWords(match.tier).map((words) => `(${words})`)].join(" ");
   return `${shown(before)} → ${shown(after)}`;
 }

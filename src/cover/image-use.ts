@@ -27,7 +27,7 @@ export interface CoveredImage {
   readonly beatenBy: readonly string[];
   /** For an image that fits no host: the host that misses it by the least. */
   readonly nearest: NearHost | null;
-  /** Bytes of its code that no host uses on which it would run. Absent where its bytes are not known, or it runs on no host. */
+  /** Bytes of code that none of the image's hosts uses. Absent where the bytes are not known, or the image runs on no host. */
   readonly code?: UnusedCode;
 }
 

@@ -109,7 +109,7 @@ function cellNamed(name: string, cells: ReadonlyMap<string, string>, images: Loc
   const found = cells.get(name.replace(/^.*@/, "")) ?? (Object.hasOwn(images, name) ? name : undefined);
   if (found !== undefined) return found;
   throw usageError(
-    `--have ${JSON.stringify(name)} is no image of this fleet, so nobody knows its layers`,
+    `--have ${JSON.stringify(name)} is no image of this fleet, so its layers are not known`,
     "name a digest or a cell of the lock",
   );
 }

@@ -16,7 +16,7 @@ import type { CoverFleet } from "./cover-fleet.ts";
 import { costOf, type EstimatedCost, estimateCost, type FleetCost } from "./fleet-cost.ts";
 import type { HostClass } from "../resolve/host-classes.ts";
 import { type Demand, findMinimalSet, type MinimalSet } from "./minimal-set.ts";
-import { nativeMarch } from "./native-distance.ts";
+import { nativeMarch } from "../host/native-march.ts";
 
 export interface Suggestion {
   /** The cells to have, in the order of their ids. */
@@ -37,7 +37,7 @@ export interface Suggestion {
   readonly proved: boolean;
   /** The number of cells to choose from. */
   readonly candidates: number;
-  /** Planned cells that stay, planned cells that go (without layers shared with cells that stay), and new cells as an estimate. */
+  /** Planned cells that stay, planned cells that go (without layers of the rest), and new cells as an estimate. */
   readonly cost: { readonly kept: FleetCost; readonly dropped: FleetCost; readonly added: EstimatedCost };
 }
 
@@ -188,7 +188,7 @@ function proofWords({ chosen, proof }: MinimalSet, ids: readonly string[]): stri
       if (chosen.length === 0) return "no cell fits any of them";
       const classes = proof.demands.map((index) => ids[index] ?? "");
       return classes.length === 1
-        ? `one serves them all, and ${classes[0]} needs one`
+        ? `one image serves all hosts, and ${classes[0]} needs one`
         : `no cell has the best code for two of ${classes.join(", ")}: each needs its own`;
     }
     case "search":

@@ -57,7 +57,7 @@ const machines: Readonly<Record<string, string>> = {
 
 const cpuCode = /^(?:x86|x86_64|aarch64|arm|riscv|machine \d+)$/;
 
-/** null where nothing tells. Of targets that are compressed as one, one that runs is enough. */
+/** null where nothing tells. Of targets that are compressed together, a single target that runs is enough. */
 function runs(kind: string, host: HostView): boolean | null {
   const platform = machines[kind];
   if (platform !== undefined) return platform === host.platform;

@@ -91,7 +91,7 @@ async function auditAdopted(
 ): Promise<AuditAnswer> {
   if (asked.registry !== undefined || (asked.replaceBase ?? []).length > 0)
     throw usageError(
-      "--registry and --replace-base need a matrix, and this lock holds images that others built",
+      "--registry and --replace-base need a matrix, and this lock is of adopted images",
       "leave them out",
     );
   const lock = selectImages(all, asked.only ?? []);
@@ -103,7 +103,7 @@ async function auditAdopted(
   const answer = await auditWanted(subjects, lock, asked, world);
   const again = (cell: string) => (problem: Problem) => ({
     ...problem,
-    fix: `adopt it again, and state the toolkit or march that its files have: imgmatch adopt ${lock.repository}:${images[cell]?.tag}`,
+    fix: `adopt the image again, with the toolkit or march of its files: imgmatch adopt ${lock.repository}:${images[cell]?.tag}`,
   });
   return {
     ...answer,

@@ -119,7 +119,7 @@ function heldBases({ cell, bases }: PlannedCell): readonly Problem[] {
     .filter(({ local }) => local !== undefined)
     .map(({ used, local }) => ({
       code: "BASE_UNRESOLVED",
-      message: `${cell.id}: its base ${used} is in no registry, only ${local} on one machine has it`,
+      message: `${cell.id}: its base ${used} is in no registry, and ${local} has it on one machine alone`,
       fix: "push the base, and add --replace-base OLD=NEW",
     }));
 }

@@ -131,6 +131,8 @@ export interface MergeLocksAnswer {
  * @example
  * await mergeLocks({ locks: ["one/imgmatch.lock.json", "two/imgmatch.lock.json"] });
  */
+export type MergeLocksFunction = (options: MergeLocksOptions) => Promise<MergeLocksAnswer>;
+
 export async function mergeLocks(asked: MergeLocksOptions): Promise<MergeLocksAnswer> {
   const home = lockFileOf(asked);
   const { locks, base, branches = false, out = home } = asked;
@@ -178,6 +180,8 @@ export interface RemoveFromLockAnswer extends RemovedImages {
  * @example
  * await removeFromLock({ cells: ["12.8.1_9.0a_sapphirerapids"] });
  */
+export type RemoveFromLockFunction = (options: RemoveFromLockOptions) => Promise<RemoveFromLockAnswer>;
+
 export async function removeFromLock(asked: RemoveFromLockOptions): Promise<RemoveFromLockAnswer> {
   const file = lockFileOf(asked);
   const before = await readLock(file);

@@ -57,8 +57,8 @@ const markType = "application/vnd.imgmatch.unnamed.v1+json";
 const dayMs = 24 * 60 * 60 * 1000;
 
 /**
- * Lists the images of versions that no index of another version, no channel or its history, no tag besides their own, and no lock names. With
- * `yes` it removes images that nothing named at a look so many days ago, nor at any look since, with what is attached to these images.
+ * Lists the images of versions that nothing else names: no index of another version, no channel or its history, no second tag, no lock. With
+ * `yes` it removes images that had no name at a look so many days ago, nor at any look since, and what is attached to the images.
  *
  * Throws before the first removal for any list, index or ref that cannot be read: `REGISTRY_…`, `INDEX_…`, `GIT_REF_UNREADABLE`, `LOCK_…`;
  * `PUBLISHER_AT_WORK` while somebody publishes there.
@@ -66,6 +66,8 @@ const dayMs = 24 * 60 * 60 * 1000;
  * @example
  * const { images } = await prune({ versions: ["1.0.0"], gitRef: ["refs/remotes/origin/*"] });
  */
+export type PruneFunction = (options: PruneOptions, world?: Partial<World>) => Promise<PruneAnswer>;
+
 export async function prune(options: PruneOptions, given?: Partial<World>): Promise<PruneAnswer> {
   return inWorld(options, given, (world) => pruneIn(options, world));
 }

@@ -26,7 +26,7 @@ export const neverNeededFeatures: ReadonlySet<string> = new Set([
   "xsaves",
   // A process must ask the kernel for tagging (prctl) before a tag means anything, so it looks at HWCAP2_MTE first.
   "mte",
-  // Timing that does not depend on data: PSTATE.DIT is a bit that a program sets, no compiler emits it, and who sets it looks at HWCAP_DIT first
+  // Timing that does not depend on data: programs set the bit PSTATE.DIT after a look at HWCAP_DIT, and no compiler does
   // (Arm ARM, FEAT_DIT; Linux, Documentation/arch/arm64/elf_hwcaps.rst). Azure's Cobalt 100 prints none.
   "dit",
   // Speculation control, which the kernel hides from programs on Neoverse and Cortex cores whose erratum makes it useless
@@ -126,6 +126,29 @@ const armDependents: Readonly<Record<string, readonly string[]>> = {
 /** The `-m` option of a Linux feature name, without `-m` or `-mno-`. */
 export function x86OptionName(feature: string): string {
   return x86Options[feature] ?? feature;
+}
+
+/** Names that people know beside Linux's (Linux, arch/x86/include/asm/cpufeatures.h; Documentation/arch/arm64/elf_hwcaps.rst). */
+const knownNames: Readonly<Record<string, string>> = {
+  "3dnowprefetch": "PREFETCHW",
+  abm: "LZCNT",
+  asimd: "NEON",
+  asimddp: "DotProd",
+  asimdhp: "FP16",
+  asimdrdm: "RDM",
+  atomics: "LSE",
+  cx16: "CMPXCHG16B",
+  fphp: "FP16",
+  lahf_lm: "LAHF",
+  lrcpc: "RCpc",
+  pni: "SSE3",
+  sha_ni: "SHA",
+  uscat: "LSE2",
+};
+
+/** `pni (SSE3)`: a feature as a text for people has it. JSON and locks have the name of Linux alone. */
+export function toldFeature(feature: string): string {
+  return Object.hasOwn(knownNames, feature) ? `${feature} (${knownNames[feature]})` : feature;
 }
 
 /** The Linux name of a feature that is given by either name. */

@@ -22,8 +22,8 @@ export const hiddenFeatures: ReadonlySet<string> = new Set(
  * @param vendor `vendor_id` of /proc/cpuinfo
  * @param family `cpu family`
  * @param model `model`, decimal in /proc/cpuinfo
- * @param visible the features that the kernel prints; a hidden feature counts only beside the visible feature that it extends, since a
- *   hypervisor that masks AMX masks all of AMX
+ * @param visible the features that the kernel prints; a hidden feature counts only beside the visible feature that it extends, as a
+ *   hypervisor masks all of AMX or nothing of AMX
  */
 export function inferHiddenFeatures(
   vendor: string,

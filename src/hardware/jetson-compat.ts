@@ -11,8 +11,8 @@ export const jetsonPackages = readRows<JetsonPackage>(table.packages);
 
 /**
  * NVIDIA's package of a CUDA version for Jetson (`cuda-compat-12-9` of aarch64-jetson, `cuda-compat-orin-13-4`), null when there is none.
- * Its libcuda calls drivers of the Jetson, and runs nowhere else. `branches` are the kernel drivers of the JetPack releases that it supports,
- * as far as their numbers are known: that of JetPack 7.2 is not.
+ * Its libcuda calls drivers of the Jetson, and runs nowhere else. `branches` are the kernel drivers of the supported JetPack releases, as far as
+ * the numbers are known: that of JetPack 7.2 is not.
  */
 export function findJetsonPackage(version: string): JetsonPackage | null {
   const parts = parseCudaVersion(version)?.parts;

@@ -135,7 +135,7 @@ function cpuinfoOf({ vendor, model, identity, features }: MachineCpuRow, archite
     : `vendor_id : ${vendor}\ncpu family : ${first}\nmodel : ${second}\nmodel name : ${model}\nflags : ${features}`;
 }
 
-/** Known are the features that every CPU of the vendor and family has, or else those without which no 64-bit Linux starts. */
+/** Known are the features of every CPU of the vendor and family, or else the features without which no 64-bit Linux starts. */
 function uncaptured(model: string | null, baseline: MachineType["baseline"], architecture: string) {
   const level = baseline?.level ?? (architecture === "amd64" ? "x86-64" : "armv8-a");
   const features = findMarch(level)?.features ?? [];
@@ -149,6 +149,6 @@ function incomplete({ name, cpu }: MachineType, unknown: readonly string[]): Hos
   return {
     code: "HOST_TYPE_INCOMPLETE",
     message: `${unknown.length} CPU ${unknown.length === 1 ? "feature" : "features"} of ${name}${cpu === null ? "" : ` (${cpu})`} cannot be proved: no source tells`,
-    fix: "run imgmatch probe --json on one machine of that type and pass its output",
+    fix: "run imgmatch probe --json on a machine of the type, and pass the output",
   };
 }

@@ -25,8 +25,8 @@ interface ToldDriver {
 }
 
 /**
- * Fills the facts that hosts leave open; changes no fact. Throws `USAGE` for a malformed driver, for two of one vendor, and for one that no
- * host lacks.
+ * Fills the facts that hosts leave open; changes no fact. Throws `USAGE` for a malformed driver, for two of one vendor, and where every host has
+ * its driver.
  */
 export function completeHosts(
   hosts: readonly NamedHost[],
@@ -53,7 +53,7 @@ export function requireDrivers(hosts: readonly NamedHost[], vendors: readonly Gp
   if (lacking.length === 0) return;
   throw usageError(
     `no machine type comes with a driver, and images for GPUs of ${lacking.map((vendor) => vendorNames[vendor]).join(" and ")} are judged`,
-    `name the one that they will have: ${flagsOf(lacking)}`,
+    `name the driver that the hosts will have: ${flagsOf(lacking)}`,
   );
 }
 
@@ -82,7 +82,7 @@ function readDriver(text: string): ToldDriver {
   return { text, vendors: fitting, version };
 }
 
-/** Of several drivers each is for the hosts that have its vendor's GPUs, and there may be none of them. */
+/** Of several drivers each is for the hosts with GPUs of its vendor, perhaps for none. */
 function refuseUnasked(hosts: readonly NamedHost[], told: ToldDriver, isOneOfMany: boolean): void {
   const against = hosts.map(({ facts }) => speaksAgainst(facts, told));
   const has = ({ facts }: NamedHost) => told.vendors.some((vendor) => facts[vendor] != null);

@@ -7,6 +7,7 @@ import { kernelNumber, withinGrammar } from "../facts/fact-grammar.ts";
 import { factsSchemaVersion, type HostFacts } from "../facts/facts.ts";
 import type { SideContext, SideReading } from "./gpu-side.ts";
 import { type HostIo, readingOnce, textOf } from "./host-io.ts";
+import { ociArchitecture } from "./oci-architecture.ts";
 import { withBrokenStates } from "../facts/broken-states.ts";
 import { readNvidiaSide } from "./nvidia/nvidia-side.ts";
 import { pciVendors, readPciGpus } from "./pci.ts";
@@ -78,12 +79,4 @@ async function readSides(io: HostIo, { gpus, ofNode = false, pairs = false }: Pr
   return sides.map((side, at) =>
     at === Math.max(there, 0) ? { ...side, reading: side.reading.select(gpus) } : side,
   );
-}
-
-/** Node.js names of architectures → OCI names (GOARCH), where they differ. */
-const architectures: Readonly<Record<string, string>> = { x64: "amd64", ia32: "386", mipsel: "mipsle" };
-
-function ociArchitecture({ arch, endianness }: HostIo): string {
-  if (arch === "ppc64") return endianness === "LE" ? "ppc64le" : "ppc64";
-  return Object.hasOwn(architectures, arch) ? (architectures[arch] ?? arch) : arch;
 }

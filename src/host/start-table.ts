@@ -48,7 +48,7 @@ export interface StartTable {
   readonly whyMute: (io: HostIo) => HostProblem | null;
   /** null where the answer is about this process and not about the host, or where the facts name the cause already. */
   readonly problem: (start: Start, facts: HostFacts, io: HostIo) => HostProblem | null;
-  /** The GPUs that this machine has, or this container was given, as far as bus and nodes tell. */
+  /** The GPUs of this machine or this container, as far as bus and nodes tell. */
   readonly given: (io: HostIo) => number;
   /** The facts of a host whose runtime starts with all GPUs. */
   readonly proved: (facts: HostFacts, io: HostIo) => Promise<HostFacts>;

@@ -63,6 +63,8 @@ export interface InspectAnswer {
  * @example
  * const { subjects, expected } = await inspect({ subjects: ["dist/app.whl"], expect: "sm_80 march<=x86-64-v3" });
  */
+export type InspectFunction = (options: InspectOptions, world?: Partial<World>) => Promise<InspectAnswer>;
+
 export async function inspect(asked: InspectOptions, given?: Partial<World>): Promise<InspectAnswer> {
   return inWorld(asked, given, (world) => inspectIn(asked, world));
 }

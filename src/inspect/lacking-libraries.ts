@@ -1,4 +1,4 @@
-/** Finds libraries with GPU code that have none for a host's GPUs, although other libraries beside them have. */
+/** Finds libraries with GPU code, but none for a host's GPUs, beside libraries with such code. */
 
 import {
   answerOfSide,

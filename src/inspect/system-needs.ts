@@ -1,4 +1,4 @@
-/** Tells what a wheel, a library or a folder needs of the system that runs it, and judges a system by that. An image brings its own. */
+/** Tells what a wheel, a library or a folder needs of its system, and judges a system by that. An image brings its own. */
 
 import { basename } from "node:path";
 import { compareVersionTexts } from "../hardware/driver-version.ts";

@@ -20,7 +20,7 @@ export interface Library {
 interface VendorCode {
   readonly libraries: (files: Files) => readonly Library[];
   readonly targets: (files: Files) => readonly string[];
-  /** Its code and what it carries, as the requirement of an image of this release has it. */
+  /** The code of a library, in the words of a requirement of this release. */
   readonly codeOf: (library: Library, release: string) => readonly string[];
   /** Code that has no target, or an unknown one, in words. */
   readonly others: (files: Files) => readonly string[];

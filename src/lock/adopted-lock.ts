@@ -38,7 +38,7 @@ export function refuseForeignLock(lock: Lock | null, repository: string, file: s
   throw new ImgmatchError({
     code: "USAGE",
     message: `the lock is of ${lock.repository}; to write it for ${repository} would drop its ${count(published, "published image")}`,
-    fix: "name another lock with --lock, or remove this one if nobody needs it",
+    fix: "name another lock with --lock, or remove this lock if nobody needs it",
     at: { file },
   });
 }

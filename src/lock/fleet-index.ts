@@ -76,7 +76,7 @@ export interface ShownImage {
   readonly withheld?: string;
 }
 
-/** Compares two entries without their descriptors, which follow from the digest, and without the day of deprecation, which may change. */
+/** Compares two entries without descriptors, which follow from the digest, and without the day of deprecation, which may change. */
 export function sameImage(one: IndexedImage, other: IndexedImage): boolean {
   const [mine, theirs] = [one, other].map((image) => {
     const said = {

@@ -182,7 +182,7 @@ export interface LockedBaseConfig {
   readonly onbuild: boolean;
   /** Names of its environment, sorted. */
   readonly env: readonly string[];
-  /** Its program, of a base of an image with a guard, which repeats it. */
+  /** Of the base of an image with a guard: the program that the guard starts. */
   readonly start?: LockedStart;
 }
 

@@ -112,7 +112,7 @@ const ofImage: Members<Requirement> = {
 export const requirement = shape<Requirement>(ofImage);
 
 /**
- * The keys of a requirement that are unknown to this imgmatch, such as `cpu.sme` or `xpu`, a line for each key. Such a key may ask for
+ * The unknown keys of a requirement, such as `cpu.sme` or `xpu`, a line for each key. Such a key may ask for
  * anything, so no host meets it. A key with null asks for nothing.
  */
 export function unknownNeeds(requires: Requirement): readonly string[] {

@@ -162,7 +162,7 @@ export type DriverRequirement =
       readonly links?: DroppedLinks;
     };
 
-/** Libraries of a Jetson's driver that JetPack 7 has dropped, each with the file that is linked with it. Absent if nobody looked. */
+/** Libraries of a Jetson's driver that JetPack 7 has dropped, each with a file that links the library. Absent if nobody looked. */
 export type DroppedLinks = Readonly<Record<string, string>>;
 
 /**

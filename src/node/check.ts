@@ -235,7 +235,7 @@ function answerFor({ subject, source, digest, signed, parts, whole }: KnownSubje
   };
 }
 
-/** The image that `resolve` picks for the host, or the one that it names: the first that the host's state refuses, or the nearest. Throws `NO_MATCH` for an index without images. */
+/** The image that `resolve` picks for the host, else the image that it names: the first that the host's state refuses, or the nearest. Throws `NO_MATCH` for an index without images. */
 function ofFleet({ subject, lock, signed }: KnownFleet, asked: Asked): Judged {
   const { host, choice } = asked;
   const ranking = rankImages(lock, host, choice);

@@ -38,6 +38,8 @@ export interface DoctorAnswer {
  * const { checks } = await doctor();
  * checks.filter(({ state }) => state === "problem");
  */
+export type DoctorFunction = (options?: DoctorOptions, world?: Partial<World>) => Promise<DoctorAnswer>;
+
 export async function doctor(options: DoctorOptions = {}, given?: Partial<World>): Promise<DoctorAnswer> {
   return inWorld(options, given, (world) => doctorIn(options, world));
 }

@@ -14,13 +14,14 @@ import { suggestCell } from "../resolve/suggest-cell.ts";
 import { answerOfHost, type BySideOfHost, type HostView, usableGpus } from "../resolve/host-view.ts";
 import { findMisfits } from "../resolve/check-fit.ts";
 import { listSome } from "../resolve/misfit.ts";
-import { type Candidate, orderSteps } from "../resolve/order-steps.ts";
+import { orderSteps } from "../resolve/order-steps.ts";
 import { decisiveStep, explainOrder } from "../resolve/rank.ts";
 import { immutableReferenceOf, type Ranking, rankImages } from "../resolve/resolve-image.ts";
 import { fitOptions, type ResolveImageOptions } from "../resolve/resolve-options.ts";
 import { packageOf } from "../resolve/rules/nvidia/compat-package.ts";
 import { vendorsIn } from "../resolve/unasked.ts";
 import type { Fit, Misfit, ReasonCode } from "../resolve/verdict.ts";
+import { tierWords } from "../resolve/tier-words.ts";
 
 /**
  * Lines for `resolve --explain`, without colour. Images that fail for the same reasons share an entry, so that a lock of
@@ -94,21 +95,17 @@ function describeHost(view: HostView, vendors: readonly GpuVendor[]): string[] {
   ];
 }
 
-/** Names the package that serves in place of an older driver. */
-function byPackage({ fit, image }: Candidate): string {
-  const name = packageOf(fit, fit.as ?? image.requires);
-  return name === null ? "" : ` by its forward-compatibility package ${name}`;
-}
-
 function explainWinner(lock: Lock, host: HostFacts, { ranked, order }: Ranking): string[] {
   const [winner, next] = ranked;
   if (winner === undefined) return ["match: none"];
-  const codes = describeCode(winner.fit.code, host);
+  const { fit, image } = winner;
+  const tier = tierWords(fit.tier, packageOf(fit, fit.as ?? image.requires));
+  const how = [...byLine(fit), ...tier, ...describeCode(fit.code, host)].join(", ");
   const lines = [
     `match: ${winner.cell}`,
-    `  ${immutableReferenceOf(lock, winner.image)}`,
-    ...describedAs(winner.image),
-    `  ${[...byLine(winner.fit), `tier ${winner.fit.tier}${byPackage(winner)}`, ...codes].join(", ")}`,
+    `  ${immutableReferenceOf(lock, image)}`,
+    ...describedAs(image),
+    ...(how === "" ? [] : [`  ${how}`]),
   ];
   if (next === undefined) return [...lines, "  the only image that fits"];
   const reason = explainOrder(order, winner, next);

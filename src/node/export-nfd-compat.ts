@@ -45,6 +45,11 @@ export interface NfdCompatAnswer extends Pick<NfdCompatSpecs, "images"> {
  * @example
  * const { images } = await exportNfdCompat({ lock: "images/imgmatch.lock.json" });
  */
+export type ExportNfdCompatFunction = (
+  options?: NfdCompatOptions,
+  world?: Partial<World>,
+) => Promise<NfdCompatAnswer>;
+
 export async function exportNfdCompat(
   options: NfdCompatOptions = {},
   given?: Partial<World>,

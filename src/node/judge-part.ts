@@ -30,6 +30,7 @@ import { causeOf } from "../resolve/rules/gpu-presence.ts";
 import type { PartAnswer } from "./check-answer.ts";
 import { judgeVariant } from "./judge-variant.ts";
 import type { KnownPart } from "./known-parts.ts";
+import { toldFeature } from "../hardware/cpu-features.ts";
 
 /** The system of this process. */
 export interface Here {
@@ -176,8 +177,8 @@ function unfollowedChoices({ cpu, files }: ImageInspection, { features }: HostVi
   const isUsed = (name: string) => files.some((file) => (file.cpu?.features[name]?.instructions ?? 0) > 0);
   const lacking = Object.keys(cpu.features).filter((name) => !features.has(name) && isUsed(name));
   if (lacking.length === 0) return [];
-  const asked = "where a question of its own, which nobody has followed, allows it";
-  return [`it may use ${listSome(lacking)}, which this host's CPU does not have, ${asked}`];
+  const asked = "imgmatch did not follow whether the program asks the CPU first";
+  return [`it may use ${listSome(lacking.map(toldFeature))}, which this host's CPU does not have: ${asked}`];
 }
 
 /** The GPUs of the host that an image without GPU code leaves unused, in the words of `resolve`. */
@@ -195,7 +196,7 @@ function tagUnknown(message: string): Unproved {
   };
 }
 
-/** A program of this process needs a GPU, and its user may open none of a vendor that would do. */
+/** A program of this process needs a GPU, and the user may open no GPU of a suitable vendor. */
 function muteReasons({ fit, requires }: ImageCheck, { undecidedGpus = [] }: DescribedImage, { mute }: Here) {
   const needed = fit?.as ?? requires;
   const vendors = needed === null ? undecidedGpus.map(({ vendor }) => vendor) : vendorsOf(needed);
@@ -216,7 +217,7 @@ function lackingOf(inspection: ImageInspection, { requires }: ImageCheck, platfo
       .filter(({ isOfVendor }) => !isOfVendor)
       .map((library) => ({
         code: library.misfit.code,
-        message: `whether it runs without one of its libraries: ${told(library)}`,
+        message: `whether it runs without a library of its own: ${told(library)}`,
         fix: fixOfBuild(library.misfit),
       })),
     notes: found.filter(({ isOfVendor }) => isOfVendor).map(told),

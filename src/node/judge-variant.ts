@@ -94,7 +94,7 @@ export function judgeVariant(
     const taken = values.map((value) => row?.takes(value, host) ?? null);
     if (taken.includes(true)) continue;
     const asked = `${name} :: ${values.join(" or ")}`;
-    if (row === null || taken.includes(null)) unknown.push(open(`nobody knows ${asked}`));
+    if (row === null || taken.includes(null)) unknown.push(open(`${asked} is not known`));
     else
       reasons.push({
         code: variantMismatch,

@@ -24,7 +24,7 @@ import { readFleetQuestion, readQuestion, type NodePorts, type NodeWorld } from 
 /**
  * Writes the command or the documents that start this host's image on a launch target, or with `fleet` the images of all nodes.
  *
- * Throws as `resolve`, `NO_MATCH`, `HOST_BROKEN`, `GPU_BUSY`, `LAUNCH_UNSUPPORTED` for options that the target cannot express, `LAUNCH_FAILED`.
+ * Throws as `resolve`, `NO_MATCH`, `HOST_BROKEN`, `GPU_BUSY`, `GPU_USE_UNKNOWN`, `LAUNCH_UNSUPPORTED` for options that the target cannot express, `LAUNCH_FAILED`.
  *
  * @example
  * const answer = await launch({ target: "kubernetes", gpus: "2", args: ["python", "train.py"] });
@@ -119,7 +119,7 @@ async function devicesFor(
     throw unsupported(target.name, "claim devices", "use kubernetes, or leave --dra and --devices out");
   if (devices === undefined) return [];
   if (gpus !== undefined)
-    throw usageError("--devices and --gpus exclude each other", "say it in one of them");
+    throw usageError("--devices and --gpus exclude each other", "write the setting in one place");
   const { parseDevices } = await import("./launch/device-wish.ts");
   return parseDevices(devices);
 }
@@ -142,7 +142,7 @@ async function claimFor(
   const claims = (wishes.length > 0 ? wishes : [wishOf(units)]).map((wish) => {
     const claim = claimOf(serves, [wish], cell);
     if (claim !== null) return claim;
-    const fix = "leave it out of --devices, or take the image that serves all of them with --pin";
+    const fix = "leave the device out of --devices, or pin the image that serves all";
     throw unsupported("kubernetes", `claim ${wish.text} for ${cell}, which has no code for it`, fix);
   });
   return { alternatives: claims.flatMap(({ alternatives }) => alternatives) };

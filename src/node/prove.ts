@@ -62,7 +62,7 @@ export interface ModuleResult {
 }
 
 /**
- * Loads one module of each GPU target with the driver of this machine, and compares its answer with the rules. It runs no code of a module, but
+ * Loads a module of each GPU target with the driver of this machine, and compares the answer with the rules. No code of a module runs, but
  * `variants` runs code of its folder.
  *
  * Throws `HOST_NO_DRIVER`, `HOST_NVML_FAILED`, and what `inspect` throws.
@@ -71,6 +71,8 @@ export interface ModuleResult {
  * const { modules } = await prove({ images: ["vllm/vllm-openai:v0.11.0"] });
  * modules.filter(({ results }) => results.some(({ agreed }) => agreed === false));
  */
+export type ProveFunction = (options?: ProveOptions, world?: Partial<World>) => Promise<ProveAnswer>;
+
 export async function prove(options: ProveOptions = {}, given?: Partial<World>): Promise<ProveAnswer> {
   return inWorld(options, given, (world) => proveIn(options, world));
 }

@@ -22,7 +22,7 @@ export interface ResolveOptions extends QuestionOptions, DriverQuestion, AgeChoi
   readonly hosts?: readonly string[];
 }
 
-/** If no image fits, `reference` throws `NO_MATCH` with the nearest ones, or `HOST_BROKEN`. It is not in the JSON. */
+/** If no image fits, `reference` throws `NO_MATCH` with the nearest images, or `HOST_BROKEN`, and the JSON has no `reference`. */
 export interface ResolveAnswer extends Resolution {
   readonly reference: ImmutableReference;
   /** The fleet's signers, if a signature is required. */
@@ -79,7 +79,9 @@ async function resolveOne(options: ResolveOptions, world: NodeWorld): Promise<Re
     note(world, explainRanking(lock, host, ranking, question.options));
   }
   const answer = signed === null ? resolution : { ...resolution, signed };
-  // A getter: only a reader waits for the reasons against the images.
-  const reference = () => requireMatch(resolution, ranking, question, options).reference;
-  return Object.defineProperty(answer, "reference", { get: reference, enumerable: false }) as ResolveAnswer;
+  // A getter: only a reader waits for the reasons against the images. Without a match neither JSON nor a log reads the reference.
+  const get = () => requireMatch(resolution, ranking, question, options).reference;
+  const { match } = resolution;
+  const reference = match === null ? { get } : { value: match.reference, enumerable: true };
+  return Object.defineProperty(answer, "reference", reference) as ResolveAnswer;
 }

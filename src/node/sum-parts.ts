@@ -65,7 +65,7 @@ export function together(judged: readonly JudgedPart[], { choice }: Asked) {
 
 const noneUsesGpu: CheckReason = {
   code: "PIN_MISMATCH",
-  message: "no package has code for a GPU, and one with such code is asked for (--require-gpu)",
+  message: "no package has code for a GPU, and --require-gpu asks for such code",
   fix: "leave --require-gpu out",
 };
 

@@ -159,8 +159,8 @@ export async function awaitValue<T>(input: unknown): Promise<AwaitedValue<T>> {
 
 function notKnown(name: "matrix" | "only"): ImgmatchError {
   return usageError(
-    `\`${name}\` of the ImageFleet is not known in a preview: it depends on a resource that does not exist yet, and decides which images there are`,
-    "write it in the program or its configuration, or make that resource in another stack; a registry or a base that this program makes is for `publishTo` and `replaceBases`",
+    `\`${name}\` of the ImageFleet is not known in a preview: the value is of a resource that does not exist yet, and decides which images there are`,
+    "write the value in the program or the configuration, or make the resource in another stack; a registry or a base that this program makes is for `publishTo` and `replaceBases`",
   );
 }
 

@@ -25,6 +25,7 @@ import { checkFactsKnown } from "./rules/unknown-facts.ts";
 import { listSome } from "./misfit.ts";
 import type { FitOptions } from "./resolve-options.ts";
 import { type CodeFit, type Fit, isMisfit, type Misfit, type ReasonCode, type Tier } from "./verdict.ts";
+import { toldFeature } from "../hardware/cpu-features.ts";
 
 /** Facts of an image's configuration. */
 export interface DescribedImage {
@@ -170,7 +171,7 @@ function describeUnproved(
   const build = level === null ? "a build for this CPU" : `a build for ${level}`;
   const isUntold = ({ feature }: CompiledFor) => unknownFeatures.has(feature);
   return [...groupBy(unproved, ({ file }) => file)].map(([file, uses]) => {
-    const named = (some: readonly CompiledFor[]) => listSome(some.map(({ feature }) => feature));
+    const named = (some: readonly CompiledFor[]) => listSome(some.map(({ feature }) => toldFeature(feature)));
     const lacking = uses.filter((use) => !isUntold(use));
     const likely = lacking.filter(({ need }) => need === "compiledFor");
     const counted = (some: readonly CompiledFor[]) =>
@@ -232,7 +233,7 @@ function judged(
   if (accelerator != null) {
     // The user has asked for this image by its name. Its other needs can be judged.
     const rest = judged({ ...image, requires: judgeable }, view, measured, choice);
-    const unknown = [needUnknown(`whether ${accelerator} works on this host: nobody judges it`)];
+    const unknown = [needUnknown(`whether ${accelerator} works on this host is not known`)];
     return {
       ...rest,
       requires: image.requires,

@@ -51,6 +51,12 @@ export interface OrderedCandidate {
   readonly builtFor: CpuShare;
 }
 
+const driverShown: Readonly<Record<Tier, string>> = {
+  native: "knows it",
+  minor: "older",
+  forward: "older, with a package",
+};
+
 /** The default order. Images that the user's pins do not match are no candidates. */
 export const orderSteps = {
   gpu: {
@@ -78,10 +84,10 @@ export const orderSteps = {
     show: ({ fit }) => showWorstCode(fit),
   },
   tier: {
-    name: "driver tier",
+    name: "driver that knows the toolkit",
     of: "image",
     key: ({ tier }) => [tiers.indexOf(tier)],
-    show: ({ fit }) => fit.tier,
+    show: ({ fit }) => driverShown[fit.tier],
   },
   toolkit: {
     name: "newer toolkit",

@@ -57,7 +57,7 @@ function notesOf({ image: { requires } }: Candidate, view: HostView): readonly s
   return [
     ...(accelerator == null
       ? []
-      : [`nobody judged it: ${accelerator} is no accelerator that imgmatch knows the rules of`]),
+      : [`not known whether it works: imgmatch has no rules for ${accelerator}`]),
     ...sidesOf(requires).flatMap((side) => answerOfSide(notes, side, view)),
   ];
 }

@@ -116,11 +116,11 @@ export interface Failure {
 const fixes = {
   SIGNATURE_MISSING:
     "sign it with imgmatch publish --sign, a channel with imgmatch promote --channel NAME --sign, or find out who removed its signature",
-  SIGNATURE_WRONG_SIGNER: "sign it with the right key, or name the key or identity that signed it",
+  SIGNATURE_WRONG_SIGNER: "sign the image with the right key, or name the key or identity of its signature",
   SIGNATURE_INVALID: "find out who wrote this signature; sign the image again once you know it is yours",
   CERTIFICATE_EXPIRED: "sign it again, with a log entry or a timestamp of the same time",
   SIGNATURE_OTHER_DIGEST:
-    "find out who moved this signature: the image under this name is not the one that was signed",
+    "find out who moved this signature: the signature is of another image than the image under this name",
 } as const satisfies Partial<Record<ProblemCode, string>>;
 
 const order = Object.keys(fixes);
@@ -151,7 +151,7 @@ export function refusedEvidence(
   return new ImgmatchError({
     code: "REGISTRY_FAILED",
     message: `no signature of ${nameOf(subject)} was found, and a place for signatures was refused: ${places.map(({ why }) => why).join("; ")}; asked for: ${wanted}`,
-    fix: "give this login the right to read it, or sign with --sign-format both, so that a signature is under a tag too",
+    fix: "give this login the right to read the list, or sign with --sign-format both, for a signature under a tag too",
   });
 }
 

@@ -90,6 +90,6 @@ function checkByKey(signer: TrustedKey, predicateType: string): Judge {
     for (const signature of read.envelope.signatures)
       if (await isSignedBy(key, message, signature))
         return bundleProof(evidence.content, subject, predicateType, null);
-    return read.hint === key.hint ? damaged("it names this key, but this key did not sign it") : byOther;
+    return read.hint === key.hint ? damaged("the signature names this key, and is of another key") : byOther;
   };
 }

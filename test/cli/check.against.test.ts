@@ -92,7 +92,11 @@ describe("check --against", () => {
       expect.objectContaining({ kind: "lost", hosts: expect.arrayContaining(["geforce"]) }),
     );
     expect(changes).toContainEqual({
-      ...{ kind: "slower", why: "driver tier: minor → forward", hosts: ["a100-old"] },
+      ...{
+        kind: "slower",
+        why: "driver that knows the toolkit: older → older, with a package",
+        hosts: ["a100-old"],
+      },
     });
   });
 

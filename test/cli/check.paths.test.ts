@@ -52,7 +52,7 @@ describe("imgmatch check of paths", () => {
       [
         `runs on the host of ${join(folder, "gpu.json")} with CPython 3.12 and glibc >= 2.17`,
         `  ${linuxWheel}`,
-        "  tier native, GPU 0 runs sm_80",
+        "  GPU 0 runs sm_80",
         "  needs NVIDIA driver >= 525.60.13 (CUDA 12.0) and sm_80, compute_80",
         "  needs CPU nothing beyond the baseline",
         "  judged by its files\n",
@@ -101,7 +101,7 @@ describe("imgmatch check of paths", () => {
     put(`${packages}/app/_ops.so`, codeFor(80));
     const open = await check("venv", ...onT4);
     expect(firstLine(open)).toBe(
-      `not proved: whether it runs without one of its libraries: /${packages.slice(5)}/app/_ops.so has no code for compute capability 7.5`,
+      `not proved: whether it runs without a library of its own: /${packages.slice(5)}/app/_ops.so has no code for compute capability 7.5`,
     );
     expect(open.out).toContain("  NO_GPU_CODE: whether it runs without");
     expect(open.exit).toBe(3);
@@ -367,8 +367,8 @@ describe("imgmatch check of paths", () => {
       put(name, codeFor(code));
     const answer = await check("./c.so", "./a.so", "./b.so", ...onGpu());
     expect(answer.out.split("\n").map((line) => line.replace(/ {2,}/g, "  "))).toEqual([
-      "./b.so  runs  tier native, GPU 0 runs sm_80",
-      "./a.so  runs, slower  tier native, GPU 0 runs compute_70",
+      "./b.so  runs  GPU 0 runs sm_80",
+      "./a.so  runs, slower  GPU 0 runs compute_70",
       expect.stringMatching(/^\.\/c\.so {2}does not {2}NO_GPU_CODE: /),
       "",
     ]);

@@ -264,7 +264,7 @@ describe("imgmatch check", () => {
     const host = await serve({ architecture: "amd64", labels: gpuLabel });
     const { out, exit } = await check(`${host}/team/app:1.0`, "--host", join(folder, "gpu.json"));
     expect(out).toBe(
-      `runs on the host of ${join(folder, "gpu.json")}\n  ${host}/team/app:1.0\n  tier minor, GPU 0 runs sm_80\n  judged by its label, read from the registry\n`,
+      `runs on the host of ${join(folder, "gpu.json")}\n  ${host}/team/app:1.0\n  on a driver older than its toolkit, by minor-version compatibility, GPU 0 runs sm_80\n  judged by its label, read from the registry\n`,
     );
     expect(exit).toBe(0);
   });
@@ -293,9 +293,7 @@ describe("imgmatch check", () => {
       });
     const lock = join(lockOfIt({}), "lock.json");
     const fits = await check(...args, "--lock", lock);
-    expect(fits.out).toMatch(
-      /^runs on .*\n .*\n {2}tier native\n {2}judged by the lock: declared sapphirerapids, its/,
-    );
+    expect(fits.out).toMatch(/^runs on .*\n .*\n {2}judged by the lock: declared sapphirerapids, its/);
     expect(fits.exit).toBe(0);
     const json = JSON.parse((await check(...args, "--lock", lock, "--json")).out);
     expect(json.measured).toMatch(/^declared sapphirerapids, its binaries use abm, avx/);
@@ -332,7 +330,7 @@ describe("imgmatch check", () => {
     const hidden = { ...facts, nvidia: facts.nvidia && { ...facts.nvidia, gpus: [{ ...a100, index: 3 }] } };
     const folder = makeFolder({ "gpu3.json": formatHostFacts(hidden) });
     const { out } = await check(`${host}/team/app:1.0`, "--host", join(folder, "gpu3.json"));
-    expect(out).toContain("tier native, GPU 3 runs sm_80");
+    expect(out).toContain("GPU 3 runs sm_80");
   });
 
   it("opens an image that says nothing of itself, once", async () => {
@@ -343,7 +341,7 @@ describe("imgmatch check", () => {
       [
         `runs on the host of ${join(folder, "gpu.json")}`,
         `  ${image}`,
-        "  tier native, GPU 0 runs sm_80",
+        "  GPU 0 runs sm_80",
         "  needs NVIDIA driver >= 525.60.13 (CUDA 12.0) and sm_80, compute_80",
         "  needs CPU nothing beyond the baseline",
         "  judged by its files, opened from the registry\n",
@@ -382,11 +380,11 @@ describe("imgmatch check", () => {
     const hosts = ["cpu.json", "gpu.json"].flatMap((name) => ["--hosts", join(folder, name)]);
     const { out, exit } = await check(image, ...hosts, "--catalog", "aws", "--driver", "535.183.01");
     expect(out).toMatch(/^cpu +does not +NO_GPU: /);
-    expect(out).toMatch(/\ngpu +runs +tier native, GPU 0 runs sm_80\n/);
+    expect(out).toMatch(/\ngpu +runs +GPU 0 runs sm_80\n/);
     expect(out).toMatch(
       /\ng4dn\.xlarge +does not +NO_GPU_CODE: has sm_80, compute_80, none of which runs on /,
     );
-    expect(out).toMatch(/\ng6\.xlarge +runs, slower +tier native, GPU 0 runs sm_80\n/);
+    expect(out).toMatch(/\ng6\.xlarge +runs, slower +GPU 0 runs sm_80\n/);
     expect(exit).toBe(3);
     const json = await check(image, ...hosts, "--json");
     const answers = json.out
@@ -418,11 +416,11 @@ describe("imgmatch check", () => {
     const image = `${host}/team/app:1.0`;
     const { out } = await check(image, "--host", join(folder, "gpu.json"));
     expect(out.split("\n").slice(2, 7)).toEqual([
-      "  by cuda_v12, tier native, GPU 0 runs sm_80",
+      "  by cuda_v12, GPU 0 runs sm_80",
       "  needs cuda_v13: NVIDIA driver >= 580.65.06 (CUDA 13.0) and sm_80, compute_80; or cuda_v12: NVIDIA driver >= 525.60.13 (CUDA 12.0) and sm_80, compute_80",
       "  needs CPU nothing beyond the baseline",
       "  judged by its files, opened from the registry",
-      "  note: takes one CUDA when it runs, by the names of its files: cuda_v13 (/lib/cuda_v13/libggml-cuda.so), cuda_v12 (/lib/cuda_v12/libggml-cuda.so)",
+      "  note: takes one CUDA at run time, by the names of its files: cuda_v13 (/lib/cuda_v13/libggml-cuda.so), cuda_v12 (/lib/cuda_v12/libggml-cuda.so)",
     ]);
     const other = await check(image, "--host-type", "g4dn.xlarge", "--driver", "535.183.01");
     expect(other.out).toMatch(

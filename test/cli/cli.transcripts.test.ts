@@ -1,7 +1,7 @@
 /**
  * Runs the Markdown files beside this one: fenced blocks with a path are files, `console` blocks are what is typed and
  * what comes back on both streams, `[exit N]` included. Files before the first `##` are there in every section; each
- * section has a folder of its own. `vitest -u` writes what really came back.
+ * section has a folder of its own, in which programs import the library of the same bundle. `vitest -u` writes what really came back.
  *
  * A line that is nothing but `imgmatch` and its words runs in this process, which takes a tenth of the time. What a shell has to read (pipes,
  * lists, variables) and the first command of each transcript run the program.
@@ -10,6 +10,7 @@
 import { execFile, execFileSync } from "node:child_process";
 import { chmodSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { beforeAll, test } from "vitest";
 import { makeFolder, writeIn } from "../support/folders.ts";
 import { runInProcess } from "../support/run-cli.ts";
@@ -45,10 +46,22 @@ async function replay(text: string): Promise<string> {
   const common = filesOf(preamble);
   const played = [preamble];
   for (const section of sections) {
-    const root = makeFolder(common, "a folder with spaces ");
+    const root = makeFolder(
+      { ...common, ...(section.includes("$ node ") ? library() : {}) },
+      "a folder with spaces ",
+    );
     played.push(await playSection(section, root, played.length === 1));
   }
   return played.join("");
+}
+
+/** `imgmatch` as a package of the folder. */
+function library(): Record<string, string> {
+  const index = pathToFileURL(join(dirname(cli), "index.js")).href;
+  return {
+    "node_modules/imgmatch/package.json": '{ "type": "module", "exports": "./index.js" }\n',
+    "node_modules/imgmatch/index.js": `export * from ${JSON.stringify(index)};\n`,
+  };
 }
 
 async function playSection(section: string, root: string, isFirst: boolean): Promise<string> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { catalogHosts } from "../../src/host/catalog.ts";
-import { nativeMarch } from "../../src/cover/native-distance.ts";
+import { nativeMarch } from "../../src/host/native-march.ts";
 import { findMarch, marchNames, marchPlatform } from "../../src/hardware/cpu-marches.ts";
 import { machineCatalogs } from "../../src/hardware/machine-types.ts";
 import type { HostFacts } from "../../src/facts/facts.ts";

@@ -190,7 +190,7 @@ for (const [index, { title, engine, missing, start }] of cases.entries()) {
       expect(built.stderr).toContain(`does not have the image ${digest}, a base that was in no registry`);
       const baked = await project.run("export", "bake");
       expect(baked.stderr).toContain(
-        `its base ${base} is in no registry, only ${engine} on one machine has it`,
+        `its base ${base} is in no registry, and ${engine} has it on one machine alone`,
       );
     });
   });

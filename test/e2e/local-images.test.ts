@@ -54,7 +54,7 @@ function describeEngine(
       const plain = await project.run("resolve");
       expect(plain).toMatchObject({ status: 3, stdout: "" });
       expect(plain.stderr).toContain(
-        `NOT_PUSHED: was built and not pushed: only the ${engine} that built it has it`,
+        `NOT_PUSHED: was built and not pushed: ${engine} has it on the machine of the build alone`,
       );
       expect(plain.stderr).toContain(
         "fix: push it (imgmatch build --push), or on that machine, ask with --local",

@@ -374,7 +374,7 @@ const targets = ({ amd: facts }: HostFacts) => facts?.gpus.map(({ target }) => t
 const amdCards: Readonly<Record<string, Case>> = {
   "hipInit, where it is asked: 0": { start: { devices: 1 } },
   "2, 3, 999, no answer": { start: { call: "hipInit", code: 999 } },
-  "fewer devices: a library counts those that it knows": { start: { devices: 0 } },
+  "fewer devices: a library counts the GPUs that it knows": { start: { devices: 0 } },
   "a node with SIMDs": { ...ofAmd({}), fact: targets, is: ["gfx942"] },
   "absent, and amdgpu holds a card": ofAmd({ files: without(/kfd/) }),
   "a node that may not be read": ofAmd({

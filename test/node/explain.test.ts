@@ -27,7 +27,7 @@ describe("explainResolution", () => {
             GPU 0 (NVIDIA H100 80GB HBM3), compute capability 9.0
       match: cuda12-90a
         registry.example.com/team/cv-tf:cuda12-90a@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
-        tier native, GPU 0 runs sm_90a
+        GPU 0 runs sm_90a
         beats cuda12-80 by code closer to the GPU: sm_90a (specific) before compute_80 (ptx, 10 away)
       fit too, and lost: 2
         cuda12-80: code closer to the GPU: sm_90a (specific) before compute_80 (ptx, 10 away)
@@ -55,7 +55,7 @@ describe("explainResolution", () => {
     const fat = lockOf({ fat: image({ requires }) });
     const lines = (host: HostFacts) => explainResolution(fat, host).join("\n");
     expect(lines(gpuHost([h100], "580.95.05", "13.0"))).toContain(
-      "\n  by cuda_v13 and haswell, tier native, GPU 0 runs sm_90\n",
+      "\n  by cuda_v13 and haswell, GPU 0 runs sm_90\n",
     );
     expect(resolveImage(fat, gpuHost([v100], "570.124.06", "12.8")).match?.by).toEqual([
       "cuda_v12",
@@ -80,7 +80,7 @@ describe("explainResolution", () => {
     } as const;
     const lock = lockOf({ forward: gpuImage(cuda("12.9.1", ["sm_80"], { driver })) });
     expect(explainResolution(lock, gpuHost([a100], "535.183.01")).join("\n")).toContain(
-      "  tier forward by its forward-compatibility package 575.57.08, GPU 0 runs sm_80\n",
+      "  on an older driver, by its forward-compatibility package 575.57.08, GPU 0 runs sm_80\n",
     );
   });
 
@@ -239,7 +239,7 @@ describe("explainResolution", () => {
     const host = gpuHost([h100], "570.124.06", "12.8");
     const second = { ...host, nvidia: host.nvidia && { ...host.nvidia, gpus: [{ ...h100, index: 2 }] } };
     expect(explainResolution(lockOf({ one: gpuImage(cuda("12.8.1", ["sm_90"])) }), second)).toContain(
-      "  tier native, GPU 2 runs sm_90",
+      "  GPU 2 runs sm_90",
     );
   });
 

@@ -69,7 +69,7 @@ describe("the order of images that fit", () => {
   it("native before minor, though the toolkit is older", () => {
     expect(
       decides({ new: gpuImage(cuda("12.8.1", ["sm_80"])), old: gpuImage(cuda("12.4.1", ["sm_80"])) }),
-    ).toEqual(["old", "driver tier: native before minor"]);
+    ).toEqual(["old", "driver that knows the toolkit: knows it before older"]);
   });
 
   it("minor before forward", () => {
@@ -79,7 +79,7 @@ describe("the order of images that fit", () => {
         a: gpuImage(cuda("12.9.1", ["sm_80"], { driver: compat })),
         b: gpuImage(cuda("12.8.1", ["sm_80"])),
       }),
-    ).toEqual(["b", "driver tier: minor before forward"]);
+    ).toEqual(["b", "driver that knows the toolkit: older before older, with a package"]);
   });
 
   it("newer toolkit, as numbers", () => {

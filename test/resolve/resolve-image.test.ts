@@ -47,7 +47,7 @@ describe("resolveImage", () => {
     ]);
     expect(ask().rejected[0]).toMatchObject({
       code: "NOT_PUSHED",
-      message: "was built and not pushed: only the podman that built it has it",
+      message: "was built and not pushed: podman has it on the machine of the build alone",
       fix: "push it (imgmatch build --push), or on that machine, ask with --local",
     });
     expect(ask([]).rejected[0]).toMatchObject({

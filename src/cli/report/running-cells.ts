@@ -62,7 +62,7 @@ interface Progress {
 }
 
 /**
- * `12/58 done, 4 running, 1 failed, 2:31`, and below it each running cell with its steps and the end of its log: one line if many cells
+ * `12/58 done, 4 running, 1 failed, 2:31`, and below it each running cell with steps and the end of the log: a line each if many cells
  * run, else more. No line is wider than the terminal.
  */
 export function progressLines({ total, done, failed, running, started, now, columns }: Progress): string[] {

@@ -50,7 +50,7 @@ export function unusedCases(matrix: Matrix): readonly Problem[] {
   );
   const lists = [...computes].map(({ label, cases }) => ({ name: `compute ${label}`, cases }));
   const fix =
-    "correct the case's values, move the case in front of the one that takes its cells, or remove the case";
+    "correct the case's values, move the case before the case that takes its cells, or remove the case";
   return [...lists, ...matrix.values].flatMap(({ name, cases }) => {
     const met = new Set<unknown>([...chooserOf(cases).answers.values()].map((answer) => answer.met));
     const unmet = cases.filter((each) => !met.has(each));

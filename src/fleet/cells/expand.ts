@@ -55,7 +55,7 @@ export function expandMatrix(matrix: Matrix): ExpandedCell[] {
     ...conflicts(cells),
     ...[...twins].map(([cell, twin]) => collision(cell, twin, placeOf(cell) ?? { file: matrix.file })),
     ...nameProblems(matrix, single),
-    ...(cells.some(({ skipped }) => skipped === null) ? [] : [nothingToBuild(matrix, cells.length)]),
+    ...(cells.some(({ skipped }) => skipped === null) ? [] : [nothingToBuild(matrix, cells)]),
   ]);
   return cells;
 }
@@ -86,10 +86,14 @@ function unlooked({ measure, file }: Matrix, cells: readonly ExpandedCell[]): re
   ];
 }
 
-function nothingToBuild({ axes, file }: Matrix, count: number): Problem {
+function nothingToBuild({ axes, file }: Matrix, cells: readonly ExpandedCell[]): Problem {
+  const excluded = cells.filter(({ skipped }) => skipped?.why === "excluded").length;
+  const left = [`${excluded} excluded`, `${cells.length - excluded} impossible`].filter(
+    (text) => !text.startsWith("0 "),
+  );
   return {
     code: "MATRIX_EMPTY",
-    message: `no cell is left to build: each of ${count} is impossible or excluded`,
+    message: `no cell is left to build: of ${cells.length}, ${left.join(" and ")}`,
     fix: "remove an exclude, or choose toolkits that compile for these GPUs",
     at: axes[0]?.at ?? { file },
   };

@@ -79,7 +79,7 @@ export function groupProblems(matrix: Matrix, cells: readonly Cell[], tagOf: Tag
 function moving(matrix: Matrix, template: Located<string>): readonly Problem[] {
   const whose = `variant ${template.value}`;
   if (compileName(matrix, template, whose).names.includes("version")) return [];
-  const fix = "put {{version}} into it, or make it a channel, which promote moves";
+  const fix = "put {{version}} into the tag, or make a channel of it for promote to move";
   return [{ code: "TAG_INVALID", message: `${whose} does not name the version`, fix, at: template.at }];
 }
 

@@ -201,7 +201,7 @@ function problemOf({ kind, parent: { file, pin }, found, cells }: Fault): Proble
     case "needs":
       return broken(
         `the base ${one?.id} of ${file.value} needs more of a host than ${who} declares`,
-        "give this matrix the hardware axes that the other fleet has, with the same values",
+        "give this matrix the hardware axes of the other fleet, with the same values",
       );
   }
 }

@@ -90,8 +90,7 @@ const stray = [
 ];
 
 /**
- * Lines for `.dockerignore`, sorted: they hide stray files that an instruction takes with a whole folder, but no file that an instruction
- * names.
+ * Lines for `.dockerignore`, sorted: they hide stray files that an instruction takes with a whole folder, but no named file.
  */
 export function linesToHide(contexts: Iterable<CellContext>): readonly string[] {
   const lines = new Set<string>();

@@ -1,5 +1,5 @@
 /**
- * Reads which files of its context a Dockerfile can take: the sources of COPY, ADD and RUN --mount in the stages that its target needs, as
+ * Reads which files of its context a Dockerfile can take: the sources of COPY, ADD and RUN --mount in the stages of the target, as
  * BuildKit reads them (moby/buildkit, frontend/dockerfile/dockerfile2llb, instructions/commands_runmount.go). Pure.
  *
  * An undecided case takes the whole context: a file too many costs a build, a file too few makes a wrong image.

@@ -65,7 +65,7 @@ function argumentsOnce(
         throw new ImgmatchError({
           code: "TEMPLATE_SYNTAX",
           message: `arguments name each other: ${[...circle, name].join(" → ")}`,
-          fix: "write one of them without the others",
+          fix: "write one argument without the others",
         });
       open.push(name);
       try {

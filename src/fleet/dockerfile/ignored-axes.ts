@@ -87,7 +87,7 @@ function saysWhatValuesChange({ template, target, context, base, values, axes }:
   return target !== null || brings || values.length > 0 || texts.some((text) => text.includes("{{"));
 }
 
-/** Settings that decide where an image is built or published, or what it asks first, and not its content. */
+/** Settings that decide where an image is built or published, or what it asks first, but no content. */
 const settingsOfPlace: ReadonlySet<string> = new Set([
   "repository",
   "runner",

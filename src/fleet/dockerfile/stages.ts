@@ -251,7 +251,7 @@ export function runBaseOf(
   return stage?.ref.ok === true ? stage.ref.value : (stage?.image?.text ?? "");
 }
 
-/** The stages of a chain, from the one that starts from an image up to the target, or to the last stage without one. */
+/** The stages of a chain, from the stage on an image up to the target; without a target to the last stage. */
 export function stageChain(stages: readonly Stage[], target: string | null): readonly number[] {
   const wanted = target === null ? -1 : findStage(stages, target);
   const chain: number[] = [];

@@ -48,7 +48,7 @@ function secretsIn(
   });
 }
 
-/** The names like secrets' to which a Dockerfile gives texts that say that they are none: a matrix may permit them. */
+/** Names like those of secrets, to which a Dockerfile gives texts that are plainly no secrets: a matrix may permit them. */
 export function placeholdersIn({ instructions }: Pick<Instructions, "instructions">): readonly string[] {
   const set = instructions.flatMap(({ text }) => setIn(text));
   return set.filter(({ name, value }) => isPlaceholder(name, value)).map(({ name }) => name);

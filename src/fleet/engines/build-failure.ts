@@ -82,7 +82,7 @@ function kind(
   if (trust !== null) return { code: "BASE_UNRESOLVED", fix: trust };
   const [, base] = /^\[internal\] load metadata for (\S+)/.exec(step ?? "") ?? [];
   if (base !== undefined || /failed to resolve source metadata|pull access denied/.test(message)) {
-    const fix = `check that the engine reaches the registry of ${base ?? "the base image"}, that the image exists there, and log in if it is private`;
+    const fix = `check that the engine reaches the registry of ${base ?? "the base image"} and that the image exists; log in if the image is private`;
     return { code: "BASE_UNRESOLVED", fix };
   }
   // BuildKit before 0.10 (Docker before 23) has no named contexts.

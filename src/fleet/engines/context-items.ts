@@ -34,7 +34,7 @@ export interface ItemFile {
 const known = new WeakMap<readonly ContextEntry[], readonly ContextEntry[]>();
 
 /**
- * The entries and all folders above, each folder directly before its contents, as they were when they were hashed: nothing but the content of
+ * The entries and all folders above, each folder directly before its contents, as they were hashed: nothing but the content of
  * files is read from the disk again, and that is compared.
  *
  * @param mtime seconds since 1970 for every entry

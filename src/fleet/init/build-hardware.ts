@@ -72,7 +72,7 @@ interface Toolkit {
   readonly versionIn: (own: Arguments, all: Arguments) => string | null;
   /** Words in a build's arguments and base that speak of the toolkit. */
   readonly words: RegExp;
-  /** True if a build without a base that tells it has the toolkit, by its own arguments or the Dockerfile's too. */
+  /** True if a build whose base does not tell has the toolkit, by its own arguments or the Dockerfile's too. */
   readonly isIn: (own: Arguments, all: Arguments) => boolean;
   /** True for a target that the toolkit compiles for GPUs of the platform, as far as is known. */
   readonly compiles: (release: string, target: string, platform: string) => boolean;

@@ -1,4 +1,4 @@
-/** Finds in scripts the commands that build images, the commands that may start a build, and the variables that a script assigns. Pure. */
+/** Finds in scripts the commands that build images, the commands that may start a build, and the assigned variables. Pure. */
 
 import { posix } from "node:path";
 import { startsCommand } from "./shell-blocks.ts";

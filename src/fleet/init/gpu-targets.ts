@@ -43,7 +43,7 @@ export function gpuArgument(vendor: GpuVendor): RegExp {
 
 /**
  * The first of these that lists targets counts: the build's own arguments, defaults of the Dockerfile, its RUN, its ENV. Texts of one kind that
- * differ make the targets unknown, and so does a part of a text that is no target.
+ * differ make the targets unknown, as does a part of a text that is no target.
  *
  * @returns `text`: the targets as the build names them, for messages; null if no text does. `targets`: as a matrix writes them; null if unknown
  */
@@ -68,7 +68,7 @@ export function namedTargets(
 /** The defaults of a Dockerfile's `ARG`s by name; null for an `ARG` without one. */
 export type Defaults = ReadonlyMap<string, string | null>;
 
-/** The texts in `ENV` or `RUN` of the stages that the build needs, with their variables expanded where these are known. */
+/** The texts in `ENV` or `RUN` of the stages that the build needs, with known variables expanded. */
 function textsIn(
   build: OriginalBuild,
   dockerfile: Instructions,

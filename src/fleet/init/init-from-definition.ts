@@ -177,8 +177,8 @@ function placeholders(builds: readonly OriginalBuild[], dockerfileOf: Dockerfile
 }
 
 /**
- * The builds that one matrix can have, and the others with reasons: a build that cannot be planned, alone or beside the ones before it, spoils
- * no other. Adds halves of the builds for as long as they can be planned.
+ * The builds that one matrix can have, and the rest with reasons: a build that cannot be planned, alone or beside earlier builds, spoils none.
+ * Adds halves of the builds for as long as they can be planned.
  */
 async function plannable(
   builds: readonly OriginalBuild[],
@@ -233,7 +233,7 @@ function runNotes(builds: readonly OriginalBuild[]): readonly string[] {
   const bySettings = groupBy(withSettings, ({ ofRun }) => ofRun.join(", "));
   return [...bySettings].map(
     ([names, own]) =>
-      `${names} of ${count(own.length, "build")}: no matrix has them, so give imgmatch build --secret, --ssh, --network or --no-cache where it needs them`,
+      `${names} of ${count(own.length, "build")}: no matrix has these: give them to imgmatch build as --secret, --ssh, --network or --no-cache`,
   );
 }
 

@@ -129,7 +129,7 @@ function propose(
   if (hosts.every(({ cpu }) => cpu.features === null))
     notes.push("the CPU of no host is known: the marches are levels that most machines have");
   for (const argument of withoutValue(reading, { ...marchArgs, ...gpus?.args }))
-    notes.push(`ARG ${argument} has no value: give it one in args of the matrix where a step needs it`);
+    notes.push(`ARG ${argument} has no value: give a value in args of the matrix where a step needs one`);
   // The lowest march is for a plain pull, which needs an image that starts on every machine. With CUDA a plain pull gets no image: no runtime
   // chooses by GPU. If no step compiles, there is only the lowest march, as further ones would give one image several names.
   const lowest = varies && gpus !== null ? [] : lowestMarches(hosts);

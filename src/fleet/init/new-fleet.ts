@@ -28,7 +28,7 @@ export function refuseExisting(folder: string, paths: readonly string[]): void {
 
 /** The note of a name under `notSecret`. */
 export function permitted(name: string): string {
-  return `${name} is a secret by its name, and its text says that it is none: the matrix permits the name under notSecret`;
+  return `${name} is a secret by its name and none by its text: the matrix permits the name under notSecret`;
 }
 
 /** The folder's name, changed to fit an image. */

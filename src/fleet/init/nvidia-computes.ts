@@ -7,7 +7,7 @@ import { isTegra } from "../../hardware/gpu-target.ts";
 import type { HostFacts } from "../../facts/facts.ts";
 
 /**
- * The compute capabilities of the hosts' GPUs that the toolkit compiles for, else those that the Dockerfile names, with PTX for later GPUs.
+ * The compute capabilities of the hosts' GPUs that the toolkit compiles for, else those of the Dockerfile, with PTX for later GPUs.
  * null if neither has one.
  */
 export function proposeComputes(

@@ -140,7 +140,7 @@ async function readYaml(file: string, folder: string): Promise<unknown> {
   const text = await readTextFile(join(folder, file), inputLimits.matrix, { shown: file });
   if (!/\.ya?ml$/i.test(file)) return null;
   const { source, problems } = parseYamlSource(text, file, workflowYaml);
-  // A compose file may have merge keys, and tags that decide about other files, which a matrix may not have: buildx reads them.
+  // Unlike a matrix, a compose file may have merge keys, and tags that decide about other files: buildx reads them.
   if (source.data === null && /^services\s*:/m.test(text))
     return /!(reset|override)\b/.test(text)
       ? null

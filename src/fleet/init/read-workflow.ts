@@ -60,7 +60,7 @@ async function workflowBuilds(data: unknown, reading: Reading): Promise<readonly
     const rows = rowsOf(settled(matrix, { matrix: {}, env: {}, inputs: reading.inputs }));
     if (rows === null) {
       reading.notes.push(
-        `job ${id}: its matrix is made when it runs, or has more rows than GitHub takes, so nobody knows its rows: ${JSON.stringify(matrix).slice(0, 200)}`,
+        `job ${id}: its matrix is made at run time, or has more rows than GitHub takes: the rows are not known: ${JSON.stringify(matrix).slice(0, 200)}`,
       );
       continue;
     }

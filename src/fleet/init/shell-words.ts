@@ -32,7 +32,7 @@ export interface ShellCommand {
 /** Stands for an unknown expression while the script is split. */
 const hole = "\uE000";
 
-/** A character that is not part of the shell's `$NAME`, or of a value that it keeps whole without quotes. */
+/** A character outside of the shell's `$NAME` and of values that the shell keeps whole without quotes. */
 const splitting = /[\s*?[\]\\]/;
 
 /** GitHub puts the values of expressions into the script before the shell reads it. */

@@ -62,7 +62,7 @@ function handOver(
     if (value === null && !isCompiler)
       notes.push(
         namesMarch
-          ? `${at} has a -march of its own in ${name}, which counts before any other: take it out`
+          ? `${at} has a -march of its own in ${name}, and the first counts: take it out`
           : `${at} assigns ${name}, so that none that a build is given counts: append $(MARCH_FLAGS) there, for ARG MARCH_FLAGS and args: { MARCH_FLAGS: "${flags}" }`,
       );
     else if (own !== undefined && (isCompiler || argumentsOf(stage).some((each) => each.name === name)))

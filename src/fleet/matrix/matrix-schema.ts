@@ -72,7 +72,7 @@ export const matrixSchema = z.strictObject({
   registry: text.describe("Registry and path in front of the name: registry.example.com/team."),
   source: text.optional().describe("URL of the sources."),
   template: text.describe(
-    "A Dockerfile as it stands, or a Handlebars template of one (.hbs), relative to this file.",
+    "A Dockerfile, or a Handlebars template of a Dockerfile (.hbs), relative to this file.",
   ),
   context: text.optional().describe("Build context, relative to this file. Default: the template's folder."),
   contexts: settings.contexts.describe(
@@ -85,7 +85,7 @@ export const matrixSchema = z.strictObject({
     .record(text, patterns)
     .optional()
     .describe(
-      "Names that promote moves, each with the cells that it selects, written as for --only. {{cuda.short}} in a name: a channel for each.",
+      "Names for promote to move, each with its cells, written as for --only. {{cuda.short}} in a name: a channel for each.",
     ),
   variants: z
     .array(text)

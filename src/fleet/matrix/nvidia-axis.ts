@@ -75,7 +75,7 @@ function parseDriver(input: DriverInput, toolkit: CudaToolkit, at: Place): Parse
           `no cuda-compat package ${isJetson ? "for Jetson " : ""}is known for CUDA ${cuda}`,
           isJetson
             ? "name the branches of JetPack's driver that it supports"
-            : "name its driver version as package and the branches that it supports",
+            : "name the package's driver version as package, and the branches that it supports",
           at,
         );
       }

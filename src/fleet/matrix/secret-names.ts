@@ -70,7 +70,7 @@ export function secretInHistory(what: string, { remove = "", name = "" } = {}): 
   return {
     code: "MATRIX_SECRET",
     message: `${what}; everybody with the image can read it with docker history`,
-    fix: `${remove}give it to the step that needs it as a build secret: RUN --mount=type=secret,id=… with build --secret id=…,env=…${name === "" ? "" : `; if it is no secret, add notSecret: [${name}] to the matrix`}`,
+    fix: `${remove}give the text as a build secret to the step that needs it: RUN --mount=type=secret,id=… with build --secret id=…,env=…${name === "" ? "" : `; if it is no secret, add notSecret: [${name}] to the matrix`}`,
   };
 }
 

@@ -119,6 +119,6 @@ function ownKeyProblems(key: string, kind: ValueKind, at: Place): readonly Probl
   if (near === null || (key.length < 5 && !near.startsWith(key))) return [];
   // `cudnn` is no slip of `cuda`.
   if (near.length < 5 && !isSlipOf(key, near)) return [];
-  const fix = `did you mean ${near}? For a text of its own, choose a name that is less like it`;
+  const fix = `did you mean ${near}? For a new text, choose a name that is less like this`;
   return [mistake(`unknown key ${JSON.stringify(key)}, which is almost ${near}`, fix, at)];
 }

@@ -260,7 +260,7 @@ export const freeAxis = z.union([
     free: z
       .enum(["true", "false"])
       .optional()
-      .describe("true: this is a free axis, although its name or its values look like a hardware axis."),
+      .describe("true: a free axis, although name or values look like a hardware axis."),
     values: freeValues,
   }),
 ]);

@@ -1,9 +1,9 @@
 /** Parses the values of axes: one parser for each kind of value. */
 
 import type { Place, Problem } from "../../errors.ts";
-import { findMarch, suggestMarch, unknownWithout } from "../../hardware/cpu-marches.ts";
+import { findMarch, unknownWithout } from "../../hardware/cpu-marches.ts";
+import { fixMarch } from "../../hardware/compiler-names.ts";
 import { marchPlatforms, readPlatform } from "../../hardware/march-platforms.ts";
-import { tablesDate } from "../../hardware/tables-date.ts";
 import { type GpuVendor, gpuVendors } from "../../hardware/gpu-vendors.ts";
 import { isSlipOf } from "../../io/suggest.ts";
 import type { YamlPath } from "../../io/yaml/yaml-places.ts";
@@ -56,7 +56,7 @@ export function parseAccelValue(input: ValueInput<"accel">, at: Place): Parsed<A
   const [one, other] = chosen;
   if (one === undefined || other !== undefined)
     return refused(
-      `a value of accel has exactly one of ${keys.join(", ")} and accel, this one has ${chosen.map(({ key }) => key).join(" and ") || "none"}`,
+      `a value of accel has exactly one of ${keys.join(", ")} and accel, and here stands ${chosen.map(({ key }) => key).join(" and ") || "none"}`,
       `write ${examples(", ")}, or { accel: none }`,
       at,
     );
@@ -254,7 +254,14 @@ export function parseValue(
 }
 
 function unknownMarch(name: string, at: Place): Problem {
-  const near = suggestMarch(name);
-  const fix = near === null ? `imgmatch hardware cpu lists those of ${tablesDate}` : `did you mean ${near}?`;
-  return valueProblem(`unknown march ${JSON.stringify(name)}`, fix, at);
+  return valueProblem(unknownMarchText(name), fixMarch(name), at);
+}
+
+/** True for the problem of a matrix that asks for `native`,. */
+export function isNativeMarch({ message }: Problem): boolean {
+  return message === unknownMarchText("native");
+}
+
+function unknownMarchText(name: string): string {
+  return `unknown march ${JSON.stringify(name)}`;
 }

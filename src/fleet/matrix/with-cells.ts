@@ -38,7 +38,7 @@ export function withCells(
   return [
     document.toString({ lineWidth: 0 }).trimEnd(),
     "",
-    "# The cells that are left are those that hosts need: imgmatch cover --suggest",
+    "# What is left are the cells for the hosts: imgmatch cover --suggest",
     ...cells
       .filter((each) => !wanted.includes(each))
       .map(({ axes, reason }) => `#   ${printable(Object.values(axes).join(" "))}: ${printable(reason)}`),

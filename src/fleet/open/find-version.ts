@@ -9,8 +9,8 @@ import { secretIn } from "../matrix/secret-names.ts";
 import { isTag } from "../../oci/reference.ts";
 
 /**
- * The matrix with its version; `root` is the folder of the matrix. Throws, with the place of `version`: `VERSION_UNKNOWN` if it cannot be
- * found, `TAG_INVALID` if it cannot be a tag, `MATRIX_SECRET` if it looks like a secret.
+ * The matrix with its version; `root` is the folder of the matrix. Throws, with the place of `version`: `VERSION_UNKNOWN` if there is none,
+ * `TAG_INVALID` if it cannot be a tag, `MATRIX_SECRET` if it looks like a secret.
  */
 export async function withVersion(
   matrix: Matrix,

@@ -2,7 +2,7 @@
 
 import { realpathSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { ImgmatchError, InternalError, throwProblems } from "../../errors.ts";
+import { ImgmatchError, InternalError, type Problem, throwProblems } from "../../errors.ts";
 import { attempt } from "../../io/attempt.ts";
 import { isThere, readTextFile } from "../../io/files.ts";
 import { inputLimits } from "../../io/limits.ts";
@@ -17,6 +17,7 @@ import { axisNeighbours, ignoredAxes } from "../dockerfile/ignored-axes.ts";
 import { contextFolderOf, renderCellSettings } from "../template/render-settings.ts";
 import { type GivenArguments, withArguments } from "../matrix/given-arguments.ts";
 import type { Located, Matrix } from "../matrix/matrix.ts";
+import { isNativeMarch } from "../matrix/values.ts";
 import { parseMatrix, repositoryBelow } from "../matrix/parse-matrix.ts";
 import { type CellDockerfile, compileDockerfiles } from "./cell-dockerfile.ts";
 import { withVersion } from "./find-version.ts";
@@ -68,6 +69,22 @@ export function readMatrixText(file: string, option = "--matrix"): Promise<strin
   });
 }
 
+/** Names the march of this machine where a matrix asks for `native`. */
+async function parseHere(text: string, file: string, env: Environment): Promise<Matrix> {
+  try {
+    return parseMatrix(text, file, env);
+  } catch (error) {
+    if (!(error instanceof ImgmatchError) || !error.problems.some(isNativeMarch)) throw error;
+    const { marchHere } = await import("../../host/native-march.ts");
+    const march = marchHere();
+    if (march === null) throw error;
+    const [first, ...rest] = error.problems;
+    const named = (each: Problem) =>
+      isNativeMarch(each) ? { ...each, fix: `${each.fix}; here it is ${march}` } : each;
+    throw new ImgmatchError([named(first), ...rest.map(named)]);
+  }
+}
+
 /**
  * Opens a fleet: reads matrix, template and build context. Paths start in the matrix's folder.
  *
@@ -81,7 +98,7 @@ export async function openFleet(
   const root = dirname(matrixFile);
   const { registry, env = process.env, args: given = {}, writeGuard } = toOpen;
   const text = toOpen.text ?? (await readMatrixText(matrixFile));
-  const parsed = await withVersion(parseMatrix(text, matrixFile, env), { root, env });
+  const parsed = await withVersion(await parseHere(text, matrixFile, env), { root, env });
   const moved = registry === undefined ? {} : { repository: repositoryBelow(registry, parsed.name) };
   const { matrix, passed } = withArguments({ ...parsed, ...moved }, given);
   parseImageReference(matrix.repository);
@@ -149,7 +166,7 @@ async function openParents(
       throw new ImgmatchError({
         code: "MATRIX_NOT_FOUND",
         message: `the fleet ${file.value} cannot be read: ${error.problems[0].message}`,
-        fix: "correct fleet: it is the path of another matrix, from this one",
+        fix: "correct fleet: a parent is the path of another matrix, from this matrix",
         at: file.at,
       });
     });

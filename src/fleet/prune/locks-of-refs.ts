@@ -14,7 +14,7 @@ export interface LockOfRef {
 /**
  * @param refs names of commits, or patterns of refs with `*`, such as `refs/remotes/origin/*`; a ref of a pattern may be without the lock
  *
- * Throws `GIT_REF_UNREADABLE` for one that this clone does not have, for a pattern in a shallow clone, and `LOCK_…`.
+ * Throws `GIT_REF_UNREADABLE` for a ref that this clone lacks, for a pattern in a shallow clone, and `LOCK_…`.
  */
 export async function locksOfRefs(lockFile: string, refs: readonly string[]): Promise<readonly LockOfRef[]> {
   const folder = dirname(lockFile);

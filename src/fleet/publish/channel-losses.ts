@@ -107,7 +107,7 @@ function lossesOfHosts(
   });
 }
 
-/** Kinds that are gone, and of the kinds that stay the GPU targets and marches that no image serves any more. */
+/** Kinds that are gone, and of the kinds that stay the lost GPU targets and marches. */
 function lossesOfKinds(before: Lock, after: Lock, kept: readonly Served[]): readonly Loss[] {
   return kept.flatMap((served) => {
     const [old, now] = [before, after].map((fleet) =>
@@ -141,7 +141,7 @@ function targetsOf({ requires }: Judged): readonly (string | null)[] {
   return side === undefined || side.needs.code.length === 0 ? [null] : side.needs.code;
 }
 
-/** True if CPU and code let `other` run on every host on which `image` runs by this target. */
+/** True if CPU and code let `other` run on every host of `image` by this target. */
 function servesAs(other: Judged, image: Judged, target: string | null): boolean {
   const present = new Set(neededRequirement(image).cpu.features);
   const [side] = sidesOf(other.requires);

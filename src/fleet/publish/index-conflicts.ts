@@ -38,9 +38,9 @@ import {
 
 /** For what `--only` would leave in the index. */
 export const replaceAll =
-  "replace the whole index on purpose with --replace-index and without --only, which drops the cells of others and names them";
+  "replace the whole index on purpose with --replace-index and without --only: imgmatch names the cells of others, and drops them";
 const raise =
-  "raise the version, or replace it on purpose with --replace-index: with --only CELL the index keeps all other cells, without --only it drops those that are not published now";
+  "raise the version, or replace it on purpose with --replace-index: with --only CELL the index keeps all other cells; without --only it drops the cells that are not published now";
 const replace = `find out who wrote this tag, and ${replaceAll}`;
 
 function conflict(reference: ImageReference, says: string, fix = raise): Problem {
@@ -235,7 +235,7 @@ async function conflictsWith(
 }
 
 const beforePush =
-  "raise the version of the matrix; or, where this version is to have other images on purpose, as for a rebuild on newer bases, give --replace-index to this build --push and to publish, with the same --only";
+  "raise the version of the matrix; or, to give this version other images on purpose, as for a rebuild on newer bases, give --replace-index to build --push and to publish, both with the same --only";
 
 /**
  * The conflicts of a push without an index. None where the version's tag is no index, which then has no

@@ -103,6 +103,6 @@ function unrecorded(reference: ImageReference, held: Digest, known: LockedChanne
   return new ImgmatchError({
     code: "TAG_CONFLICT",
     message: `${formatImageReference(reference)} holds ${held}, and the lock has ${recorded}`,
-    fix: "find the writer of this tag, or use the lock that has that move; --replace-index moves it all the same",
+    fix: "find the writer of this tag, or use the lock with the move; --replace-index moves it all the same",
   });
 }

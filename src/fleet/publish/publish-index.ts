@@ -144,7 +144,7 @@ async function settleIndex(
   let wrote = false;
   const dropped = new Set<string>();
   let isDamaged = false;
-  // What this publisher has written, with the rows of others: one that did not see it may have written over it.
+  // What this publisher has written, with foreign rows: a publisher that did not see the index may have written over it.
   let ours = mine;
   const next = (now: CurrentIndex | null, written: number) => {
     const target = nextIndex(now?.index ?? null, ours, request);
@@ -220,6 +220,6 @@ function replaced(reference: ImageReference, theirs: Digest, ours: Digest): Imgm
   return new ImgmatchError({
     code: "INDEX_CONFLICT",
     message: `${formatImageReference(reference)} was replaced by another publisher at the same time: it holds ${theirs}, not ${ours}`,
-    fix: "find the other publisher of this version, and run it again",
+    fix: "find the other publisher of this version, then publish again",
   });
 }

@@ -12,7 +12,7 @@ export function noDriver(devices: readonly string[], driver: string | null): Hos
     fix:
       driver === null
         ? "load the driver (modprobe amdgpu), and see dmesg for lines of amdgpu"
-        : `unbind the GPU from ${driver} and bind it to amdgpu, or resolve inside the virtual machine that has it`,
+        : `unbind the GPU from ${driver} and bind it to amdgpu, or resolve inside its virtual machine`,
   };
 }
 

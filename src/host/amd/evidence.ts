@@ -10,7 +10,7 @@ export const amdEvidence: readonly FactEvidence[] = [
       { source: "hipInit, where it is asked", answer: "2, 3, 999, no answer", means: "HOST_AMD_HIP_FAILED" },
       {
         source: "hipInit, where it is asked",
-        answer: "fewer devices: a library counts those that it knows",
+        answer: "fewer devices: a library counts the GPUs that it knows",
         means: "silent",
       },
       { source: "/sys/class/kfd", answer: "a node with SIMDs", means: "value" },

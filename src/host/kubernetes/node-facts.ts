@@ -18,6 +18,7 @@ import { isMigInvalid, nvidiaFromLabels, nvidiaFromPci } from "./nvidia-labels.t
 import { type SlicedNode, slicedNode } from "./resource-slices.ts";
 import { amdFromPci, amdFromSlices } from "./amd-slices.ts";
 import { nvidiaFromSlices } from "./nvidia-slices.ts";
+import { toldFeature } from "../../hardware/cpu-features.ts";
 
 /**
  * Reads the facts that the node's objects prove. `HOST_LABELS_INCOMPLETE` names the facts that they leave open: a feature without a label
@@ -197,7 +198,13 @@ function unlike({ cpu, platform }: HostFacts, labelled: HostFacts): readonly Hos
       : [sourcesDisagree("platform", says(`says ${platform}`), `the node says ${labelled.platform}`)]),
     ...(lacking.length === 0
       ? []
-      : [sourcesDisagree("CPU features", says(`lacks ${lacking.join(", ")}`), "node labels name them")]),
+      : [
+          sourcesDisagree(
+            "CPU features",
+            says(`lacks ${lacking.map(toldFeature).join(", ")}`),
+            "node labels name them",
+          ),
+        ]),
   ];
 }
 
@@ -231,7 +238,7 @@ function cpuProblems(
   const blocked = blockedByDefault(architecture ?? "unknown");
   return [
     labelsOpen(
-      `${unknown.length} CPU ${unknown.length === 1 ? "feature" : "features"} cannot be proved: ${unknown.join(", ")}`,
+      `${unknown.length} CPU ${unknown.length === 1 ? "feature" : "features"} cannot be proved: ${unknown.map(toldFeature).join(", ")}`,
       // No label ever denies the other features.
       unknown.some((feature) => blocked.includes(feature))
         ? `let Node Feature Discovery label all (sources.cpu.cpuid.attributeBlacklist: [] in its worker's configuration), or ${probeFix}`

@@ -53,7 +53,7 @@ export async function askDriver(
     const ask = (line: string) => answerWithin(helper, line, limitMs, signal);
     try {
       const first = await ask("");
-      if (first === null) throw failed("ended the process that asked it, or it could not start");
+      if (first === null) throw failed("ended the asking process, or the process could not start");
       if (first === late) throw failed("does not answer");
       const { nvidia, problem } = understood(first, description);
       if (problem !== undefined) throw new ImgmatchError(problem);

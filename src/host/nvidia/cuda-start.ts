@@ -117,7 +117,7 @@ export const cudaFailures: Readonly<Record<number, CudaFailure>> = {
     meaning: "out of memory",
     named: [],
     fix: () =>
-      "end programs that hold the GPU's memory (nvidia-smi lists them), or give this process more memory",
+      "end the programs with the GPU's memory (nvidia-smi lists them), or give this process more memory",
   },
   46: {
     name: "CUDA_ERROR_DEVICE_UNAVAILABLE",

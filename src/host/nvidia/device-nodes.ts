@@ -1,4 +1,4 @@
-/** The device nodes of the NVIDIA driver: nodes that this container lacks, and nodes that this user may not open. */
+/** The device nodes of the NVIDIA driver: nodes that the container lacks, and nodes that the user may not open. */
 
 import { isContainer } from "../container-runtime.ts";
 import type { HostProblem } from "../../facts/facts.ts";

@@ -78,7 +78,7 @@ function installing(
   });
   return lost.length === 0
     ? `install ${what}`
-    : `no ${kind} of the driver drives this GPU and GPU ${lost.map(problem.gpuLabel).join(", ")} together: move one of them to another machine, or hand it to a virtual machine`;
+    : `no ${kind} of the driver drives this GPU and GPU ${lost.map(problem.gpuLabel).join(", ")} together: move one GPU to another machine, or hand it to a virtual machine`;
 }
 
 function architectureOf({ compute }: GpuFacts): GpuArchitecture | null {
@@ -212,7 +212,7 @@ function otherDriver(devices: readonly string[], driver: string): HostProblem {
   return {
     code: "HOST_GPU_TAKEN",
     message: `${driver} holds ${count(devices.length, "NVIDIA GPU")} (${devices.join(", ")}), which this system therefore cannot use`,
-    fix: `unbind the GPU from ${driver} and bind it to nvidia, or resolve inside the virtual machine that has it`,
+    fix: `unbind the GPU from ${driver} and bind it to nvidia, or resolve inside its virtual machine`,
   };
 }
 

@@ -126,7 +126,7 @@ function driverOf({ module, wsl }: Surroundings, reading: NvidiaReading): Source
     : { value: reading.driver, source: reading.source };
 }
 
-/** Where the driver works, a library of another version is a leftover, and not the one that it loads. */
+/** Where the driver works, a library of another version is a leftover, and the driver loads another. */
 function libraryOf({ libraries }: Surroundings, reading: NvidiaReading, driver: string | null): Sourced {
   const mismatched = reading.problems.some(({ code }) => code === "HOST_DRIVER_LIBRARY_MISMATCH");
   const isOwn = (version: string | null) => driver === null || (version === driver) !== mismatched;

@@ -17,6 +17,7 @@ import { type AdoptedSide, type AskedImage, choiceNote, type SideAdoption } from
 import type { Statement } from "../../lock/statement.ts";
 import { adoptAmd } from "./amd-side.ts";
 import { adoptNvidia, isAgainst, isOpen, nvidiaCode } from "./nvidia-side.ts";
+import { toldFeature } from "../../hardware/cpu-features.ts";
 
 export interface AdoptedImage {
   readonly platform: string;
@@ -165,7 +166,7 @@ function cpuOf(
   if (unknown.length > 0)
     throw usageError(
       `--without ${unknown.join(", ")}: ${name} has no such feature`,
-      `its features are ${march.features.join(" ")}`,
+      `its features are ${march.features.map(toldFeature).join(" ")}`,
     );
   return { march: name, features: marchFeatures(march, without) };
 }

@@ -38,5 +38,5 @@ export function choiceNote(
   what: string,
   all: readonly { readonly by: string; readonly files: readonly string[] }[],
 ): string {
-  return `takes one ${what} when it runs, by the names of its files: ${all.map(({ by, files }) => `${by} (${files[0]}${files.length > 1 ? " …" : ""})`).join(", ")}`;
+  return `takes one ${what} at run time, by the names of its files: ${all.map(({ by, files }) => `${by} (${files[0]}${files.length > 1 ? " …" : ""})`).join(", ")}`;
 }

@@ -21,6 +21,7 @@ import { type BeyondDeclared, beyondDeclared, compiledOf, ignoresMarch, unusedFe
 import { andMore, type Findings, type GpuAudit, shown } from "./gpu-lies.ts";
 import { auditNvidia } from "./nvidia-audit.ts";
 import { type BaseOrigin, type ImageOrigin, originOf } from "./origin.ts";
+import { toldFeature } from "../../hardware/cpu-features.ts";
 
 export interface AuditRequest extends Omit<DeclaredImage, "base"> {
   readonly base: BaseOrigin;
@@ -130,14 +131,16 @@ function describeFiles(
   const [first] = found;
   if (first === undefined) return [];
   const features = [...new Set(found.flatMap((each) => each.features))].sort();
-  const problem = describe(`${first.file.path}${andMore(found)}`, features.join(", "));
+  const problem = describe(`${first.file.path}${andMore(found)}`, features.map(toldFeature).join(", "));
   return [{ ...problem, details: found.slice(0, shown).map(describeFile) }];
 }
 
 function describeFile({ file, features }: BeyondDeclared): string {
   const counts = features.map((name) => {
     const found = file.cpu?.features[name]?.instructions ?? 0;
-    return found === 0 ? `${name} by its note` : `${name} in ${count(found, "instruction")}`;
+    return found === 0
+      ? `${toldFeature(name)} by its note`
+      : `${toldFeature(name)} in ${count(found, "instruction")}`;
   });
   return `    ${file.path}: ${counts.join(", ")}`;
 }

@@ -1,4 +1,4 @@
-/** Opens built images, and compares the files of each with what is declared of it, apart from those of its base. */
+/** Opens built images, and compares the files of each, without those of its base, with the declaration. */
 
 import { faultOf, ImgmatchError } from "../../errors.ts";
 import { remember } from "../../io/collections.ts";
@@ -105,7 +105,7 @@ async function localOrigin(
   if (count !== null && diffIds?.length === opened.length) return { kind: "layers", count };
   throw new ImgmatchError({
     code: "IMAGE_NOT_FOUND",
-    message: `its base ${id} is in no registry: only ${engine} on the machine that built it has it`,
+    message: `its base ${id} is in no registry, and ${engine} has it on the machine of the build alone`,
     fix: "run this on that machine; or push the base, and build on the registry's image: --replace-base OLD=NEW",
   });
 }

@@ -206,7 +206,7 @@ function other(
   return [
     otherDriver(
       `${what} is declared to be ${declared}, and ${instead}`,
-      "install the version of the matrix in the template (driver of its view), or declare the one that is there",
+      "install the version of the matrix in the template (driver of its view), or declare the version that is there",
     ),
   ];
 }

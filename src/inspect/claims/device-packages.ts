@@ -1,4 +1,4 @@
-/** The packages with GPU code for single targets that a package of AMD's ROCm wants beside it, and that are not there. */
+/** The packages with GPU code for single targets that a package of AMD's ROCm wants and does not find. */
 
 import { basename, dirname } from "node:path";
 import type { PackageRecords } from "../packages/unchanged-files.ts";

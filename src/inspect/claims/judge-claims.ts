@@ -52,7 +52,7 @@ function judge(about: Claim["about"], scope: ImageInspection): Finding {
       const user = files.find(({ answer }) => atLeast(answer?.features[about.name], "compiledFor"));
       if (user !== undefined) return holds;
       const maybe = files.find(({ answer }) => answer?.features[about.name] !== undefined);
-      if (maybe !== undefined) return open("no file needs it, and one may use it", maybe.path);
+      if (maybe !== undefined) return open("no file needs it, and a file may use it", maybe.path);
       return unreadCpu(scope) ?? wide("no file uses it");
     }
     case "target":

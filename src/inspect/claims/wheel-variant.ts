@@ -1,4 +1,4 @@
-/** The variant of a wheel: its label, which the name has, and its properties, which the wheel's `variant.json` has (PEP 825). */
+/** The variant of a wheel: the label in its name, and the properties in its `variant.json` (PEP 825). */
 
 import { basename } from "node:path";
 import { findMarch, type March } from "../../hardware/cpu-marches.ts";

@@ -134,7 +134,7 @@ function calledOnlyBy(
   return [...callees.keys()].map((from) => spanOf(functions, from));
 }
 
-/** The functions that others call or jump to, each with the functions that it calls. */
+/** The functions that are called or jumped to, each with the functions that it calls. */
 function followed(
   queue: number[],
   reader: FunctionReader,
@@ -166,7 +166,7 @@ function isStatic({ type, segments, entry }: Elf): boolean {
 }
 
 /**
- * The C library of a static program. A linker puts it behind the program, and the part that starts the program, which asks the CPU, first. null
+ * The C library of a static program. A linker puts the library behind the program, and the start of the program, which asks the CPU, first. null
  * where the start asks nothing, and where the library is mixed with the program.
  */
 function libraryOf(elf: Elf, functions: Functions, reader: FunctionReader): Span | null {

@@ -50,7 +50,7 @@ interface Search {
   readonly neededBy: (address: number) => Iterable<string>;
 }
 
-/** So many functions with AVX, of those that `main` hands on, tell that the program takes AVX for granted. */
+/** So many functions with AVX, among the functions that `main` hands on, tell a program for AVX. */
 const enoughForAvx = 500;
 
 export interface ReachedCode {

@@ -268,7 +268,7 @@ function createSweep(bits: 32 | 64, jumps: Jumps) {
   function consumed(offset: number, size: number, end: number, isCode: boolean): number {
     const count = Math.max(1, Math.min(size, start + end - offset));
     codeBytes += count;
-    // The last instruction may end behind its function, inside an instruction by which the next one begins.
+    // The last instruction may end behind its function, inside the first instruction of the next function.
     if (isCode && start + end > offset + size) jumps.jump(offset, start + end);
     if (isCode && told.asks) asksIn.push({ offset, size: count });
     return count;

@@ -24,7 +24,7 @@ interface Piece {
   readonly end: number;
 }
 
-/** Marks the bytes of a file at which an instruction was decoded, and those to which jumps and calls lead. `segments` has those with code. */
+/** Marks the bytes of a file where an instruction was decoded, and where jumps and calls lead. `segments` has those with code. */
 export function createJumps(size: number, segments: readonly ElfSegment[]) {
   const first = Math.min(size, ...segments.map(({ offset }) => offset));
   const last = Math.min(size, first + mostBytes, Math.max(0, ...segments.map(endOf)));

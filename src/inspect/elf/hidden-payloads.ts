@@ -20,7 +20,7 @@ export function hiddenPayloads(source: ByteSource, elf: Elf): readonly string[] 
   if (source.size <= end) return hidden;
   const size = withoutZeros(source, end, startOfZip(source, end));
   // However few: none of 6,400 programs of Debian, PyPI and npm has a byte there.
-  if (size > 0) hidden.push(`${size} bytes behind the program, which it may unpack when it runs`);
+  if (size > 0) hidden.push(`${size} bytes behind the program, perhaps to unpack at run time`);
   return hidden;
 }
 

@@ -43,7 +43,7 @@ export function cudaIs(operator: Operator, wanted: VersionParts): Check {
 /** Why there is not one toolkit and one driver; empty if no reason is known. */
 function whyUndecided({ requires: { undecided, choices } }: ImageInspection): string {
   const several = choices.cuda.map(({ by, toolkit }) => `${by} (CUDA ${toolkit})`).join(" or ");
-  return undecided.join("; ") || (several && `it takes one when it runs: ${several}`);
+  return undecided.join("; ") || (several && `it takes a driver at run time: ${several}`);
 }
 
 export function driverAtMost(most: VersionParts): Check {

@@ -2,7 +2,7 @@
 
 import type { Place, Problem } from "../../errors.ts";
 import { parseAmdTarget } from "../../hardware/amd-target.ts";
-import { suggestMarch } from "../../hardware/cpu-marches.ts";
+import { nearMarch } from "../../hardware/compiler-names.ts";
 import { formatGpuTarget, readTargets } from "../../hardware/gpu-target.ts";
 import { didYouMean, suggest } from "../../io/suggest.ts";
 import { type GpuVendor, gpuVendors } from "../../hardware/gpu-vendors.ts";
@@ -98,7 +98,7 @@ function parseWord(word: string): ParsedWord[] | Mistake {
     return { message: `${word} is not understood`, fix: `${name} is written ${example}` };
   const found = check(value, known);
   if (found !== null) return [{ kind: name, value, check: found }];
-  const near = name === "march" || name === "may-use" ? suggestMarch(value) : null;
+  const near = name === "march" || name === "may-use" ? nearMarch(value) : null;
   return {
     message: `${word}: ${JSON.stringify(value)} is no value of ${name}`,
     fix: `${didYouMean(near && `${name}${operator}${near}`)}${name} is written ${example}`,

@@ -19,7 +19,7 @@ import type { OpenedImage, OpenOptions } from "./open-layers.ts";
 import { collect } from "./opened-file.ts";
 import { closeSpooled, maxSpool, type SpooledFile, sourceOf } from "./spool.ts";
 
-/** Files and folders that were there when their folder was read, and not when they were opened. */
+/** Files and folders that went away after their folder was read, before they were opened. */
 interface Vanished {
   count: number;
 }

@@ -27,7 +27,7 @@ const tooDeep = `an archive inside ${maxDepth} others`;
 const maxSearched = 2 * maxSpool;
 /** Longer modules hold tables. */
 const maxPython = 4 * 2 ** 20;
-const behindScript = "bytes behind a script, which it may unpack when it runs";
+const behindScript = "bytes behind a script, perhaps to unpack at run time";
 /** Formats that may hold programs and are not read, by the hexadecimal digits of their first bytes. */
 const closed: readonly (readonly [string, RegExp])[] = [
   ["xz", /^fd377a585a00/],

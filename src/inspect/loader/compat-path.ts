@@ -37,7 +37,7 @@ export interface ImageDriver extends DriverFiles {
   readonly compatPath: CompatPath | null;
   /** The major of the L4T release of its packages; null if there are none, or of several. */
   readonly l4t: string | null;
-  /** Libraries of a Jetson's driver that JetPack 7 has dropped and the image lacks, each with a file that is linked with it. */
+  /** Libraries of a Jetson's driver that JetPack 7 has dropped and the image lacks, each with a file that links the library. */
   readonly links: DroppedLinks;
 }
 

@@ -185,7 +185,7 @@ function gpuChoices<File extends GpuFile>(files: readonly File[], driver: Driver
   if (runtimeMajors(files, driver).size === 1 || majors.size < 2) return { choices: [] };
   if (holders.every((file) => nameOf(file) === null)) return { choices: [] };
   const unnamed = holders.find((file) => nameOf(file) === null || majorOfFile(file) === "");
-  if (unnamed !== undefined) return { unknown: `${unnamed.path} does not say for which of them it is` };
+  if (unnamed !== undefined) return { unknown: `${unnamed.path} does not say for which` };
   const lying = runtimesThere(driver);
   const choices: GpuChoice<File>[] = [];
   for (const [major, members] of majors) {

@@ -9,7 +9,7 @@ import { majorOf, newestToolkit } from "../nvidia/driver-floor.ts";
 import type { Member, PackageFiles } from "./packages-of.ts";
 
 /**
- * `none`: it has nothing for a GPU. `libraries`: it holds a vendor's libraries, which decide for the packages that link them. `beside`: it has
+ * `none`: it has nothing for a GPU. `libraries`: libraries of a vendor, which decide for the packages that link them. `beside`: it has
  * code for the CPU that loads without a GPU's driver. `whole`: it has no such code.
  */
 export type GpuUse = "none" | "libraries" | "beside" | "whole";
@@ -60,7 +60,7 @@ export function gpuOfPackage(members: readonly Member[], linkedOf: LinkedFiles):
   return { use: isBeside ? "beside" : "whole", files: [...loaded, ...libraries] };
 }
 
-/** Packages that load code for GPUs, each with its files and the files of the libraries that the package links. */
+/** Packages that load code for GPUs, each with the files of the package and of the libraries that it links. */
 export function packagesWithCode(
   packages: readonly PackageFiles[],
   all: readonly InspectedFile[],

@@ -1,4 +1,4 @@
-/** The packages with code for a GPU of which somebody says that they work without a GPU: who says it, and since which version. */
+/** The packages with code for a GPU that work without a GPU, as somebody says: who says it, and since which version. */
 
 import { compareVersionTexts } from "../../hardware/driver-version.ts";
 import table from "./without-gpu.json" with { type: "json" };

@@ -95,7 +95,7 @@ export function unknownAnnotations({ top, parts }: StoredIndex): readonly string
 /** Checks every entry as an entry of a lock. Throws `INDEX_INVALID`. */
 export function parseFleetIndex(stored: StoredIndex, reference: ImageReference): FleetIndex {
   const { top, parts } = stored;
-  if (!isBound(stored, reference)) throw invalid(reference, "its parts differ from the parts that it names");
+  if (!isBound(stored, reference)) throw invalid(reference, "its parts differ from the named parts");
   const { head, entries } = entriesOf(top, reference);
   const all = [...entries, ...parts.flatMap((part) => entriesOfPart(part, reference))];
   if (all.length > registryLimits.indexEntries)

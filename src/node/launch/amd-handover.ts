@@ -29,7 +29,7 @@ function withoutGroups(): ImgmatchError {
   return new ImgmatchError({
     code: "LAUNCH_FAILED",
     message: "the groups of the host's AMD devices are numbers that its facts do not have",
-    fix: "run imgmatch launch on that host, or write its CDI specification there (amd-ctk cdi generate --output=/etc/cdi/amd.json) and probe it again",
+    fix: "run imgmatch launch on the host, or write a CDI specification there (amd-ctk cdi generate --output=/etc/cdi/amd.json) and probe again",
   });
 }
 

@@ -235,5 +235,5 @@ export function describeUse(unit: GpuUnit): string {
     processes === null ? null : `${processes} process${processes === 1 ? "" : "es"}`,
     memoryMiB === null ? null : `${memoryMiB} MiB used`,
   ].filter((part) => part !== null);
-  return parts.length === 0 ? "its use is unknown" : parts.join(", ");
+  return parts.length === 0 ? "its use is not known" : parts.join(", ");
 }

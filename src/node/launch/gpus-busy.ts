@@ -1,4 +1,4 @@
-/** Explains why no GPUs were handed out: names the processes that hold them. */
+/** Explains why no GPUs were handed out: names the processes that hold them, or says that nobody knows. */
 
 import { ImgmatchError } from "../../errors.ts";
 import type { GpuVendor } from "../../hardware/gpu-vendors.ts";
@@ -11,7 +11,7 @@ import { describeUnit, describeUse, type GpuUnit, traitsOf } from "./gpu-units.t
 
 type Refusal = Extract<GpuChoice, { readonly ok: false }>;
 
-/** `GPU_BUSY`. The holders are asked for only on the host itself. */
+/** `GPU_BUSY` or `GPU_USE_UNKNOWN`. The holders are asked for only on the host itself. */
 export async function refusedGpus(
   refusal: Refusal,
   isHere: boolean,
@@ -21,25 +21,36 @@ export async function refusedGpus(
   return gpusBusy(refusal, await findHolders(nodeHostIo(env), taken));
 }
 
-/** `GPU_BUSY` with the holders of the GPUs that are not free. */
+/** `GPU_BUSY` with the holders of the GPUs that are not free; `GPU_USE_UNKNOWN` where those of unknown use would be enough. */
 export function gpusBusy({ wanted, free, taken }: Refusal, holders: GpuHolders): ImgmatchError {
   const total = free.length + taken.length;
-  const summary =
-    total < wanted
-      ? `${count(wanted)} asked for, this host shows ${total}`
-      : `${count(wanted)} asked for, ${free.length} of ${total} ${free.length === 1 ? "is" : "are"} free`;
+  const unknown = taken.filter(({ use }) => use === "unknown").length;
   const details = taken.map((unit) => `  ${describeTaken(unit, holders)}`);
-  return new ImgmatchError({
-    code: "GPU_BUSY",
-    message: summary,
-    details,
-    fix:
+  const refuse = (code: "GPU_BUSY" | "GPU_USE_UNKNOWN", summary: string, fix: string) =>
+    new ImgmatchError({ code, message: `${count(wanted)} asked for, ${summary}`, details, fix });
+  if (total < wanted)
+    return refuse(
+      "GPU_BUSY",
+      `this host shows ${total}`,
       total === 0
         ? "take an image without GPU code (--gpus none); imgmatch doctor says why a GPU may not be seen"
-        : total < wanted
-          ? `ask for ${total} or fewer`
-          : "wait until they end, ask for fewer or for others, or share them with --allow-busy",
-  });
+        : `ask for ${total} or fewer`,
+    );
+  const known = `${free.length} of ${total} ${free.length === 1 ? "is" : "are"} free`;
+  if (free.length + unknown < wanted)
+    return refuse(
+      "GPU_BUSY",
+      known,
+      "wait for the processes to end, ask for fewer or other GPUs, or share them with --allow-busy",
+    );
+  const isAll = unknown === total;
+  return refuse(
+    "GPU_USE_UNKNOWN",
+    isAll
+      ? "and the host's facts do not tell which are in use"
+      : `${known}, the use of ${unknown} is not known`,
+    "name GPUs that you know to be free, such as --gpus device=0, or take all as free with --allow-busy",
+  );
 }
 
 function describeTaken({ unit }: TakenUnit, holders: GpuHolders): string {

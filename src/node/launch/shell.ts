@@ -26,7 +26,7 @@ export function shellCommand(command: LaunchCommand): string {
     throw unsupported(
       "a command line",
       `show ${JSON.stringify(word)}, which holds control characters or invisible ones`,
-      "take them out, or write the launch with --json, which escapes them",
+      "take the characters out, or write the launch with --json, which escapes them",
     );
   }
   return shellLine(command);

@@ -20,7 +20,7 @@ export interface GuardedCell {
 }
 
 /**
- * Writes the program that asks the host and then becomes the program that is named behind it. Equal cells give equal bytes: neither a version
+ * Writes the program that asks the host and then becomes the program behind it. Equal cells give equal bytes: neither a version
  * nor another image of the fleet stands in the text.
  *
  * @example

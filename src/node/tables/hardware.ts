@@ -4,7 +4,8 @@ import { type ImgmatchError, usageError } from "../../errors.ts";
 import { didYouMean, suggest } from "../../io/suggest.ts";
 import { amdDrivers } from "../../hardware/amd-drivers.ts";
 import { formatComputeCapability } from "../../hardware/compute-capability.ts";
-import { marchNames, suggestMarch } from "../../hardware/cpu-marches.ts";
+import { nearMarch } from "../../hardware/compiler-names.ts";
+import { marchNames } from "../../hardware/cpu-marches.ts";
 import { cudaToolkits } from "../../hardware/cuda-toolkits.ts";
 import {
   describeHardware,
@@ -29,6 +30,8 @@ export interface HardwareOptions {
  * @example
  * const { tables } = await hardware({ kind: "gpu", name: "H100" });
  */
+export type HardwareFunction = (options?: HardwareOptions) => Promise<HardwareReport>;
+
 export async function hardware({ kind, name }: HardwareOptions = {}): Promise<HardwareReport> {
   if (kind !== undefined && !isKind(kind)) {
     throw usageError(
@@ -46,7 +49,7 @@ function isKind(text: string): text is HardwareKind {
 }
 
 async function unknownName(kind: HardwareKind, name: string): Promise<ImgmatchError> {
-  const near = kind === "cpu" ? suggestMarch(name) : suggest(name, await knownNames[kind]());
+  const near = kind === "cpu" ? nearMarch(name) : suggest(name, await knownNames[kind]());
   return usageError(
     `nothing is known about ${kind} ${JSON.stringify(name)}`,
     `${didYouMean(near)}imgmatch hardware ${kind} lists what is known on ${tablesDate}`,

@@ -63,6 +63,6 @@ export function lostBase(id: Digest, engine: string): ImgmatchError {
   return new ImgmatchError({
     code: "BASE_UNRESOLVED",
     message: `${engine} does not have the image ${id}, a base that was in no registry`,
-    fix: "build or load the base there and add --local-bases, which takes the image that has its name now; or push it, and add --replace-base OLD=NEW",
+    fix: "build or load the base there and add --local-bases, for the image that has the name now; or push it, and add --replace-base OLD=NEW",
   });
 }

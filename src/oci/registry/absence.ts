@@ -8,9 +8,9 @@ import { tagOperations } from "./tags.ts";
 import type { HttpRequest, HttpResponse, Send } from "./transport.ts";
 
 /**
- * Answers 404 in place of 403 for a tag in a repository that the run writes (sigstore/cosign#2973), if this is certain: a tag that this
- * function has just written is readable and listed, a name that nobody has written gets the same 403 with the same code, and the list does
- * not have the tag. Removes its own tag, where the registry allows that.
+ * Answers 404 in place of 403 for a tag in a repository that the run writes (sigstore/cosign#2973), if this is certain. A fresh tag, which
+ * this function writes, is readable and listed; a name without a tag gets the same 403 and code; and the list lacks the tag in question.
+ * Removes the fresh tag, where the registry allows that.
  *
  * @param isWritten tells whether the run writes the repository of a request
  */

@@ -7,7 +7,7 @@ import type { HttpRequest, HttpResponse, Send } from "./transport.ts";
 
 /** What goes on without an answer, as users are told. */
 const goesOn = {
-  tags: "does not list tags: tags are asked for one by one, and publishers wait longer for each other",
+  tags: "does not list tags: imgmatch asks for each tag, and publishers wait longer for each other",
   mount: "mounts no blobs: they are sent",
   attached: "does not tell all that is attached to images: signatures are looked for in other places",
 } as const;

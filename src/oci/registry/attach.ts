@@ -155,7 +155,7 @@ export async function joinTag(
 function withReferrer(held: Manifest | null, subject: Subject, entry: Referrer): Manifest | null {
   const listed = taggedReferrers(held, subject);
   if (listed?.some(({ digest }) => digest === entry.digest)) return null;
-  // The entries of others stay as they are, those too that are no descriptors.
+  // Foreign entries stay as they are, also where they are no descriptors.
   const list = fieldsOf(held === null || listed === null ? null : parseJson(held.bytes));
   const others = Array.isArray(list.manifests) ? list.manifests : [];
   return manifestOf(indexTypes.oci, { ...list, manifests: [...others, entry] });

@@ -59,7 +59,7 @@ export async function registryFor(
 }
 
 /**
- * The client of a run that writes these repositories, and asks for the right to do so with its first request. It waits out a registry that
+ * The client of a run that writes these repositories, and asks for that right with its first request. It waits out a registry that
  * is overloaded: what was built is not to be lost for it. Without a signal: an interruption waits until what is announced is taken back.
  */
 export function registryToWrite(

@@ -9,6 +9,7 @@ import type { HostView } from "../host-view.ts";
 import { byHand, listSome, misfit } from "../misfit.ts";
 import type { Cure, Misfit } from "../verdict.ts";
 import { type ImageToFit, rule } from "./rule.ts";
+import { toldFeature } from "../../hardware/cpu-features.ts";
 
 type CpuImage = Pick<ImageToFit, "platform" | "requires" | "measured" | "adopted">;
 type CpuView = Pick<HostView, "platform" | "kernel" | "cpu" | "features" | "unknownFeatures">;
@@ -46,7 +47,7 @@ function checkCpu(image: CpuImage, host: CpuView): Misfit | null {
   );
   return misfit(
     "CPU_FEATURES_MISSING",
-    `needs ${listSome(missing)} (${describeMeasured(image) ?? march}), ${describeLack(host, missing, hidden, untold)}`,
+    `needs ${listTold(missing)} (${describeMeasured(image) ?? march}), ${describeLack(host, missing, hidden, untold)}`,
     () => {
       if (untold.length === missing.length)
         return [byHand("run imgmatch probe on the host itself, where the kernel tells them")];
@@ -123,7 +124,7 @@ function exposed(
   adopted: LockedAdoption | undefined,
 ): readonly Cure[] {
   const expose =
-    visible.length === 0 ? [] : [`in a virtual machine, expose ${listSome(visible, 4)} to the guest`];
+    visible.length === 0 ? [] : [`in a virtual machine, expose ${listTold(visible, 4)} to the guest`];
   if (hidden.length === 0) return [{ text: expose.join(), remedy: { kind: "features", features: visible } }];
   // Its files need the hidden features: to expose the others is not enough.
   if (adopted?.cpu === "estimated") return [];
@@ -138,7 +139,7 @@ function describeLack(
   untold: readonly string[],
 ): string {
   const silent = [
-    ...(untold.length === 0 ? [] : [`${listSome(untold, 6)} cannot be proved: these facts do not tell`]),
+    ...(untold.length === 0 ? [] : [`${listTold(untold, 6)} cannot be proved: these facts do not tell`]),
     ...(hidden.length === 0
       ? []
       : [`${hidden.join(", ")} cannot be proved: no kernel prints ${hidden.length === 1 ? "it" : "them"}`]),
@@ -148,4 +149,8 @@ function describeLack(
   if (silent.length === 0) return "which this host's CPU does not have";
   const known = missing.length - hidden.length - untold.length;
   return known === 0 ? silent.join("; ") : ["which this host does not show", ...silent].join("; ");
+}
+
+function listTold(features: readonly string[], most?: number): string {
+  return listSome(features.map(toldFeature), most);
 }

@@ -20,7 +20,7 @@ const kindRule: ImageRule = ({ requires }, { cpuOnly, requireGpu }) => {
       { text: "leave --cpu out", remedy: { kind: "option", leaveOut: "cpuOnly" } },
     ]);
   if (needsGpus || requireGpu !== true) return null;
-  return misfit("PIN_MISMATCH", "has no GPU code, an image with is asked for (--require-gpu)", [
+  return misfit("PIN_MISMATCH", "has no GPU code, and an image with GPU code is asked for (--require-gpu)", [
     { text: "leave --require-gpu out", remedy: { kind: "option", leaveOut: "requireGpu" } },
   ]);
 };
@@ -59,7 +59,7 @@ export function checkUnderstood(requires: Requirement): Misfit | null {
     ? null
     : misfit(
         "REQUIREMENT_UNKNOWN",
-        `its requirement has ${listSome(unknown, 3)}, which this imgmatch does not know: a newer one may have written it`,
+        `this imgmatch does not know ${listSome(unknown, 3)} of its requirement: a newer imgmatch may have written it`,
         "update imgmatch, or correct it where it is written and publish again",
       );
 }
@@ -73,10 +73,11 @@ const builtRule: ImageRule = (image, options) => {
       { text: "run imgmatch build", remedy },
     ]);
   return options.local === undefined
-    ? misfit("NOT_PUSHED", `was built and not pushed: only the ${local.engine} that built it has it`, [
-        { text: "push it (imgmatch build --push)", remedy },
-        byHand("on that machine, ask with --local"),
-      ])
+    ? misfit(
+        "NOT_PUSHED",
+        `was built and not pushed: ${local.engine} has it on the machine of the build alone`,
+        [{ text: "push it (imgmatch build --push)", remedy }, byHand("on that machine, ask with --local")],
+      )
     : misfit("NOT_PUSHED", `was built and not pushed, and ${local.engine} on this machine does not have it`, [
         { text: "build it here (imgmatch build)", remedy },
       ]);

@@ -40,12 +40,12 @@ export function checkFactsKnown(
       ? "say --no-gpu where it has none"
       : fact === `${vendor}.driver`
         ? `name it: --driver ${vendor}=VERSION`
-        : `add ${fact} to its facts (imgmatch probe --json writes them, --host reads them)`,
+        : `add ${fact} to the facts (imgmatch probe --json writes facts, --host reads them)`,
     ...(side === "cpu" ? ["ask for a CPU image (--cpu)"] : []),
   ];
   return misfit(
     "FACT_UNKNOWN",
-    `${needsIt ? "needs to know" : "an image with GPU code may be the better one, and nothing says"} ${which}: ${from}`,
+    `${needsIt ? "needs to know" : "an image with GPU code may be better, and these facts do not tell"} ${which}: ${from}`,
     tell.map((text) => byHand(text)),
   );
 }

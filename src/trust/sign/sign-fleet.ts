@@ -20,7 +20,7 @@ export interface FleetSigningOptions
 
 const orPolicy = "a trust policy may name who else signs";
 const ofImage = `find out who pushed it; remove its tag to have it built again, or build under another tag with --no-cache=<word>; ${orPolicy}`;
-const ofIndex = `find out who published it; publish all images from one lock with --replace-index and without --only, which drops and names what others have put there; ${orPolicy}`;
+const ofIndex = `find out who published it; publish all images from one lock with --replace-index and without --only: imgmatch names what others have put there, and drops it; ${orPolicy}`;
 
 /** Signs the images of an index in this repository, and pushed images in their own repository. */
 export function fleetSigning(

@@ -128,14 +128,12 @@ function conditionInWords({ of, fact, is }: Condition): string {
 function functionsPage(): string {
   const index = readFileSync(join(root, "src/index.ts"), "utf8");
   const makers = new Map(
-    [...index.matchAll(/^import \{ (.*) \} from "\.\/(.*)";/gm)].flatMap(([, names = "", path = ""]) =>
-      names.split(", ").map((name) => [name.replace(/With$/, ""), path] as const),
+    [...index.matchAll(/^import \{([^}]*)\} from "\.\/(.*)";/gm)].flatMap(([, names = "", path = ""]) =>
+      names.split(",").map((name) => [name.trim().replace(/With$| as .*/, ""), path] as const),
     ),
   );
-  const exported = index.matchAll(/^export (?:\{ (.*) \} from "\.\/(.*)"|const (\w+) = \w+With\(ports\));/gm);
-  const functions = [...exported].flatMap(([, names, path = "", made = ""]) =>
-    (names ?? made).split(", ").flatMap((name) => functionSection(name, makers.get(name) ?? path)),
-  );
+  const exported = index.matchAll(/^export const (\w+)(?:: \w+)? = checked\(/gm);
+  const functions = [...exported].flatMap(([, name = ""]) => functionSection(name, makers.get(name) ?? ""));
   return [
     `# Functions\n\n${made}\n`,
     "All are exports of `imgmatch`. [The library](library.md) says how to use them.\n",

@@ -308,7 +308,7 @@ test("an ARG that chooses the Python is an axis", async () => {
 test("an ARG without a value is told", async () => {
   const { notes } = await adopted("FROM gcc:14\nARG VERSION\nARG TARGETARCH\nRUN make V=$VERSION\n");
   expect(notes).toEqual([
-    "ARG VERSION has no value: give it one in args of the matrix where a step needs it",
+    "ARG VERSION has no value: give a value in args of the matrix where a step needs one",
   ]);
 });
 

@@ -127,7 +127,7 @@ describe("a base that no registry has", () => {
       },
     ]);
     expect(() => bakeJobs(plan, fleet, "")).toThrow(
-      /its base own\/base is in no registry, only docker on one machine has it/,
+      /its base own\/base is in no registry, and docker has it on one machine alone/,
     );
     const kept = (await planned({ lock: await built() })).plan;
     expect(publishedOnLocal(kept)).toEqual([]);

@@ -163,7 +163,7 @@ describe("code for AVX-512 keeps its features", needs(whyNot), () => {
       "a payload behind a program",
       "app",
       () => Buffer.concat([plain(), gzipSync(hidden())]),
-      /^\/app: \d+ bytes behind the program, which it may unpack when it runs$/,
+      /^\/app: \d+ bytes behind the program, perhaps to unpack at run time$/,
     ],
     [
       "an instruction behind a program and zeros",
@@ -187,7 +187,7 @@ describe("code for AVX-512 keeps its features", needs(whyNot), () => {
       "a payload behind a script, as makeself writes it",
       "app",
       () => Buffer.concat([Buffer.from("#!/bin/sh\ntail -c 999 $0\n"), gzipSync(hidden())]),
-      /^\/app: bytes behind a script, which it may unpack when it runs$/,
+      /^\/app: bytes behind a script, perhaps to unpack at run time$/,
     ],
     [
       "a program in an archive of somebody's own",

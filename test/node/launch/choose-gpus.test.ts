@@ -185,8 +185,8 @@ describe("who holds the others", () => {
       [
         "GPU_BUSY: 2 free GPUs asked for, 0 of 2 are free",
         "  GPU 0 (NVIDIA H100 80GB HBM3): 2 processes, 40000 MiB used: python, train (pid 4711, 38912 MiB), a process (pid 99)",
-        "  GPU 1 (NVIDIA H100 80GB HBM3): its use is unknown",
-        "  fix: wait until they end, ask for fewer or for others, or share them with --allow-busy",
+        "  GPU 1 (NVIDIA H100 80GB HBM3): its use is not known",
+        "  fix: wait for the processes to end, ask for fewer or other GPUs, or share them with --allow-busy",
       ].join("\n"),
     );
   });

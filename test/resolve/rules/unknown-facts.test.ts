@@ -69,21 +69,21 @@ describe("the cure of a fact that nobody has told", () => {
       "say --no-gpu where it has none",
     ]);
     expect(asked("cpu", "nvidia", "nvidia.driver")).toEqual([
-      "an image with GPU code may be the better one, and nothing says nvidia.driver of this host: its facts do not have nvidia.driver",
+      "an image with GPU code may be better, and these facts do not tell nvidia.driver of this host: its facts do not have nvidia.driver",
       probe,
       "name it: --driver nvidia=VERSION",
       "ask for a CPU image (--cpu)",
     ]);
     expect(asked("amd", "nvidia", "nvidia.gpus")).toEqual([
-      "an image with GPU code may be the better one, and nothing says nvidia.gpus of this host: its facts do not have nvidia.gpus",
+      "an image with GPU code may be better, and these facts do not tell nvidia.gpus of this host: its facts do not have nvidia.gpus",
       probe,
-      "add nvidia.gpus to its facts (imgmatch probe --json writes them, --host reads them)",
+      "add nvidia.gpus to the facts (imgmatch probe --json writes facts, --host reads them)",
     ]);
     expect(asked("nvidia", "nvidia", "nvidia.gpus[1].compute")).toEqual([
       "needs to know nvidia.gpus[1].compute of this host: its facts do not have nvidia.gpus[1].compute",
       "update the NVIDIA driver, which may tell it",
       "hide that GPU",
-      "add nvidia.gpus[1].compute to its facts (imgmatch probe --json writes them, --host reads them)",
+      "add nvidia.gpus[1].compute to the facts (imgmatch probe --json writes facts, --host reads them)",
     ]);
     expect(asked("amd", "amd", "amd.gpus[0].target")[1]).toBe("update the kernel, which may tell it");
   });

@@ -9,6 +9,8 @@ import { type App, placeOf } from "./app.ts";
 import { classLink, copyable, factsList, imageLink, lead, statusPill } from "./pieces.ts";
 import { counted, digits, h } from "./element.ts";
 import { whyNotAddress } from "./route.ts";
+import { toldFeature } from "../../../hardware/cpu-features.ts";
+import { tierWords } from "../../../resolve/tier-words.ts";
 
 /** null for an unknown class. */
 export function classDetail(app: App, id: string): readonly HTMLElement[] | null {
@@ -42,7 +44,7 @@ function answerPart(app: App, each: PageClass): HTMLElement {
       ? null
       : h(
           "p",
-          `CPU features that native code (${match.cpu.nativeMarch}) would use: ${match.cpu.unused.join(", ")}`,
+          `CPU features that native code (${match.cpu.nativeMarch}) would use: ${match.cpu.unused.map(toldFeature).join(", ")}`,
         ),
     nearest === null
       ? null
@@ -182,7 +184,7 @@ export function whyNotDetail(app: App, id: string, cell: string): readonly HTMLE
 
 function placeWords(rank: NonNullable<WhyNot["rank"]>): readonly HTMLElement[] {
   const { place, of, tier, beatenBy, beats } = rank;
-  const head = h("p", `Place ${place} of ${of} that fit, tier ${tier}.`);
+  const head = h("p", `${[`Place ${place} of ${of} that fit`, ...tierWords(tier)].join(", ")}.`);
   if (beatenBy !== null)
     return [head, h("p", "Beaten by ", imageLink(beatenBy.cell), `, by ${beatenBy.reason}.`)];
   return [

@@ -39,7 +39,7 @@ export const kubernetes: FleetTarget = {
   claims: true,
   formats: ["yaml", "json"],
   settings: {
-    image: "plain: with --fleet, one workload of the fleet's plain tag, on nodes for which it has an image",
+    image: "plain: with --fleet, one workload of the fleet's plain tag, on the nodes with an image",
     kind: `one of ${kubernetesKinds.join(", ")}`,
     namespace: "metadata.namespace",
     sidecar: "with --dra or --devices: the image of a further container of the pod, which shares the claim",

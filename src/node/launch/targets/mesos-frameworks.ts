@@ -53,7 +53,7 @@ function mesosExecute(request: LaunchRequest): LaunchCommand {
   if (node != null) {
     throw mesosCannot(
       "keep a task to the nodes that the image fits: mesos-execute takes the first offer",
-      "add --anywhere if every agent is like this host, or launch it with marathon or chronos, which have constraints",
+      "add --anywhere if every agent is like this host, or launch with marathon or chronos, which have constraints",
     );
   }
   refuseVendor(request, mesosCannot, whyNot);
@@ -185,7 +185,7 @@ function chronosJob(request: LaunchRequest): Json {
     throw chronosCannot("keep a service running: its jobs end", "launch it with marathon");
   if (needsGpus(request.requires))
     throw chronosCannot(
-      "ask for GPUs: its jobs have no field for them and its tasks get none",
+      "ask for GPUs: no field of a job has them, and tasks get none",
       "launch it with mesos or marathon, or pick an image without GPU code (--gpus none)",
     );
   if (program !== undefined && /^(http|ftp)/.test(program))

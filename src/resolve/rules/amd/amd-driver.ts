@@ -27,7 +27,7 @@ export function noteAmd(
   ];
 }
 
-/** A driver that no row names has at least the oldest release of the row before it, and at most the newest of the row after it. */
+/** A driver without a row has at least the oldest release of the row below, and at most the newest of the row above. */
 function noteWindow(release: string, { text, parts }: DriverVersion): readonly string[] {
   const own = parseVersion(release);
   if (own === null) return [];
@@ -46,7 +46,7 @@ function noteWindow(release: string, { text, parts }: DriverVersion): readonly s
   ];
   const where = order(row) === 0 ? "" : `, this host's ${text} is ${row === older ? "newer" : "older"}`;
   return [
-    `AMD names ROCm ${window.join(" ")} for its driver ${row.driver} (amdgpu ${row.module})${where}, the image has ROCm ${release}: nothing refuses that, and nobody promises it`,
+    `AMD names ROCm ${window.join(" ")} for its driver ${row.driver} (amdgpu ${row.module})${where}, the image has ROCm ${release}: whether it works is not known`,
   ];
 }
 
@@ -74,6 +74,6 @@ function noteSpirv(release: string, { code, gpus }: Pick<RocmRequirement, "code"
   return first === undefined
     ? []
     : [
-        `${first.label}, ${first.target}, has no code of its own: the image's ROCm ${release} compiles SPIR-V for it at the start, if it knows that target`,
+        `${first.label}, ${first.target}, has no code of its own: the image's ROCm ${release} compiles SPIR-V at the start, if it knows the target`,
       ];
 }

@@ -162,7 +162,7 @@ function noCode(
     return misfit(
       "NO_GPU_CODE",
       `has ${has}, the target of ${label} is unknown`,
-      "probe the host with a kernel that tells it, or write gpus[].target into its facts",
+      "probe the host with a kernel that tells the target, or write gpus[].target into the facts",
     );
   }
   const undecided = against.find(({ why }) => why === "sramecc unknown");

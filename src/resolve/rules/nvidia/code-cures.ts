@@ -1,4 +1,4 @@
-/** Cures by other GPU code: one cell for all visible GPUs or, where no toolkit compiles for all, for the GPUs that one image serves. */
+/** Cures by other GPU code: one cell for all visible GPUs or, where no toolkit compiles for all, for the GPUs of one image. */
 
 import {
   type ComputeCapability,

@@ -140,13 +140,13 @@ function byEither(pair: Pair, alone: DriverService | Misfit): DriverService | Mi
   const message = `runs on driver ${driver.text} only ${works} its forward-compatibility package ${compat.package}`;
   const adopted = "adopt the image again, so that imgmatch looks at its loader's path";
   if (!isHosts)
-    return misfit("COMPAT_NOT_SUPPORTED", `${message}, and nothing says whether it is loaded`, [
+    return misfit("COMPAT_NOT_SUPPORTED", `${message}, and whether it is loaded is not known`, [
       alone.ok ? leaveOut : toolkitCure(pair, "load"),
       ...(compat.onPath === undefined ? [byHand("build the image again", adopted)] : []),
     ]);
   return misfit(
     "FACT_UNKNOWN",
-    `${message}, and nothing says whether this host's container toolkit has it loaded`,
+    `${message}, and whether this host's container toolkit loads it is not known`,
     [
       byHand("run imgmatch probe --json on the host and pass its output"),
       byHand("add runtime.toolkit and runtime.compat to its facts"),

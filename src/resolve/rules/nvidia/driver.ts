@@ -185,7 +185,7 @@ function firstOffering(toolkit: string): string | null {
   return findToolkit(toolkit)?.minimumDriver ?? firstBranchOffering(toolkit);
 }
 
-/** The driver knows all of a toolkit. If its CUDA version is unknown, as of a branch that no table has, an older driver proves it. */
+/** The driver knows all of a toolkit. If the CUDA version is unknown, as of a branch without a row, an older driver proves it. */
 function reaches(toolkit: string, { cuda, driver, scale }: NvidiaView): boolean {
   const wanted = parseCudaVersion(toolkit);
   if (cuda !== null) return wanted !== null && compareMinor(cuda, wanted) >= 0;

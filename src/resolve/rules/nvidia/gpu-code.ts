@@ -124,7 +124,7 @@ function noCode(
     return misfit(
       "NO_GPU_CODE",
       `has ${has}, the compute capability of ${label} is unknown`,
-      "probe the host with a driver that tells it, or write gpus[].compute into its facts",
+      "probe the host with a driver that tells the compute capability, or write gpus[].compute into the facts",
     );
   }
   const number = formatComputeCapability(compute);

@@ -15,7 +15,7 @@ const notes = (
   return noteAmd({ release, code }, view.amd, view.kernel);
 };
 const names = (window: string, driver: string, release: string, where = "") =>
-  `AMD names ROCm ${window} for its driver ${driver}${where}, the image has ROCm ${release}: nothing refuses that, and nobody promises it`;
+  `AMD names ROCm ${window} for its driver ${driver}${where}, the image has ROCm ${release}: whether it works is not known`;
 
 describe("the releases that AMD names for a driver", () => {
   it.each([
@@ -76,7 +76,7 @@ describe("the kernels on which AMD supports a release", () => {
 
 describe("what the program meets", () => {
   const spirv =
-    "AMD GPU 0, gfx1151, has no code of its own: the image's ROCm 7.2 compiles SPIR-V for it at the start, if it knows that target";
+    "AMD GPU 0, gfx1151, has no code of its own: the image's ROCm 7.2 compiles SPIR-V at the start, if it knows the target";
 
   it("is a compilation where a card has no code of its own", () => {
     const gpus = [amdGpu({ target: "gfx1151" }), rx7900];

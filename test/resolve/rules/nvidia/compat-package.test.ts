@@ -200,7 +200,7 @@ describe("which libcuda is loaded, and whether it serves", () => {
       "a toolkit that nobody knows",
       { ...of130, onPath: "never" },
       on("535.183.01", legacy()),
-      /^runs on driver 535\.183\.01 only with its forward-compatibility package 580\.95\.05, and nothing says whether this host's container toolkit has it loaded$/,
+      /^runs on driver 535\.183\.01 only with its forward-compatibility package 580\.95\.05, and whether this host's container toolkit loads it is not known$/,
       /^run imgmatch probe --json on the host and pass its output, or add runtime\.toolkit and runtime\.compat to its facts, or have/,
     ],
     [
