@@ -55,9 +55,7 @@ const notes: BySide<readonly string[], [view: HostView]> = {
 function notesOf({ image: { requires } }: Candidate, view: HostView): readonly string[] {
   const { accelerator } = requires;
   return [
-    ...(accelerator == null
-      ? []
-      : [`not known whether it works: imgmatch has no rules for ${accelerator}`]),
+    ...(accelerator == null ? [] : [`not known whether it works: imgmatch has no rules for ${accelerator}`]),
     ...sidesOf(requires).flatMap((side) => answerOfSide(notes, side, view)),
   ];
 }

@@ -37,11 +37,13 @@ const isThere = attempt(["--version"]) !== null;
 it.skipIf(!isThere)(
   "agrees with gcc: a name has every instruction set of its march, and each name of gcc is known",
   () => {
-    const sets = (march: string) => {
+    const sets = (march: string): readonly string[] | null => {
       const macros = attempt([`-march=${march}`, "-dM", "-E", "-xc", "/dev/null"]);
-      // `__SSE3__ 1`: names of CPUs are in small letters.
       if (macros === null) return null;
-      return [...macros.matchAll(/^#define (__[A-Z0-9_a-z]*[A-Z][A-Z0-9_]*__) 1$/gm)].map(([, set]) => set);
+      // `__SSE3__ 1`: names of CPUs are in small letters.
+      return [...macros.matchAll(/^#define (__[A-Z0-9_a-z]*[A-Z][A-Z0-9_]*__) 1$/gm)].map(
+        ([, set = ""]) => set,
+      );
     };
     let compared = 0;
     for (const [name, march] of [...same, ...within]) {

@@ -131,10 +131,10 @@ describe("code that may need features", () => {
       `${file} avx2 (2 instructions), which this host's CPU does not have`,
     ]);
     expect(unknownOf([], ["pni"])).toEqual([
-      `${file} pni (2 instructions), of which this host's facts do not tell`,
+      `${file} pni (SSE3) (2 instructions), of which this host's facts do not tell`,
     ]);
     expect(unknownOf(["avx2"], ["pni"])).toEqual([
-      `${file} avx2 (2 instructions), which this host's CPU does not have, and pni (2 instructions), of which this host's facts do not tell`,
+      `${file} avx2 (2 instructions), which this host's CPU does not have, and pni (SSE3) (2 instructions), of which this host's facts do not tell`,
     ]);
   });
 });

@@ -79,7 +79,7 @@ it("a requirement that this imgmatch does not know is never met, wherever it sta
   for (const [change, named] of unknown)
     expect(with_(change)).toMatchObject({
       code: "REQUIREMENT_UNKNOWN",
-      message: expect.stringContaining(`has ${named}, which this imgmatch does not know`),
+      message: expect.stringContaining(`this imgmatch does not know ${named} of its requirement`),
     });
 });
 

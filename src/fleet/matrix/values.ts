@@ -2,7 +2,7 @@
 
 import type { Place, Problem } from "../../errors.ts";
 import { findMarch, unknownWithout } from "../../hardware/cpu-marches.ts";
-import { fixMarch } from "../../hardware/compiler-names.ts";
+import { fixMarch, isNative } from "../../hardware/compiler-names.ts";
 import { marchPlatforms, readPlatform } from "../../hardware/march-platforms.ts";
 import { type GpuVendor, gpuVendors } from "../../hardware/gpu-vendors.ts";
 import { isSlipOf } from "../../io/suggest.ts";
@@ -254,14 +254,14 @@ export function parseValue(
 }
 
 function unknownMarch(name: string, at: Place): Problem {
-  return valueProblem(unknownMarchText(name), fixMarch(name), at);
+  const problem = valueProblem(`unknown march ${JSON.stringify(name)}`, fixMarch(name), at);
+  if (isNative(name)) nativeMarches.add(problem);
+  return problem;
 }
 
 /** True for the problem of a matrix that asks for `native`,. */
-export function isNativeMarch({ message }: Problem): boolean {
-  return message === unknownMarchText("native");
+export function isNativeMarch(problem: Problem): boolean {
+  return nativeMarches.has(problem);
 }
 
-function unknownMarchText(name: string): string {
-  return `unknown march ${JSON.stringify(name)}`;
-}
+const nativeMarches = new WeakSet<Problem>();

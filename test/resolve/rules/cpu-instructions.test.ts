@@ -1,3 +1,4 @@
+import { toldFeature } from "../../../src/hardware/cpu-features.ts";
 import { describe, expect, it } from "vitest";
 import { findMarch, type March, marchFeatures } from "../../../src/hardware/cpu-marches.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
@@ -132,7 +133,7 @@ describe("cures of a CPU", () => {
     ];
   };
   const expose = (...features: readonly string[]) => [
-    `in a virtual machine, expose ${features.join(", ")} to the guest`,
+    `in a virtual machine, expose ${features.map(toldFeature).join(", ")} to the guest`,
     { kind: "features", features },
     undefined,
   ];

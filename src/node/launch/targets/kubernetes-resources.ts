@@ -69,7 +69,7 @@ function foreignResource(resource: string | undefined): string | undefined {
 export function whyHostsDriver(request: LaunchRequest): string | null {
   if (!isBundled(request)) return null;
   if (request.claim === undefined && foreignResource(request.settings?.resource) !== undefined) return null;
-  return "the image bundles a driver, and NVIDIA's plugin and DRA driver put the host's over it";
+  return "it bundles a driver, and NVIDIA's plugin and DRA driver put the host's over it";
 }
 
 function refuseHostsDriver(request: LaunchRequest): void {

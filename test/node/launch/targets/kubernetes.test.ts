@@ -80,7 +80,7 @@ describe("a launch on Kubernetes", () => {
     const bundled = gpuModes["bundled driver"];
     for (const settings of [{}, { resource: "nvidia.com/gpu" }, { resource: "nvidia.com/gpu.shared" }])
       expect(() => specOf({ ...bundled, settings })).toThrow(
-        /^LAUNCH_UNSUPPORTED: kubernetes cannot run the image: it bundles its driver, .*\n {2}fix: .*--set resource=DOMAIN\/NAME/,
+        /^LAUNCH_UNSUPPORTED: kubernetes cannot run the image: it bundles a driver, .*\n {2}fix: .*--set resource=DOMAIN\/NAME/,
       );
     const limits = specOf({ ...bundled, settings: { resource: "org.qnib/gpu" } }).containers[0].resources
       .limits;
