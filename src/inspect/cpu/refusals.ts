@@ -10,11 +10,13 @@ import type { FunctionReader } from "./x86-functions.ts";
 export interface Refusals {
   /** Features without which no way through a start passes. */
   readonly refuses: readonly string[];
-  /** Features of which some branch asks, and refuses without. */
+  /** Features of which some branch asks, and refuses without; or nobody knows, as a bound ended the search. */
   readonly mayRefuse: readonly string[];
+  /** False where a bound ended the search before any question was seen. */
+  readonly isWhole: boolean;
 }
 
-export const noRefusals: Refusals = { refuses: [], mayRefuse: [] };
+export const noRefusals: Refusals = { refuses: [], mayRefuse: [], isWhole: true };
 
 interface Node extends Known {
   readonly place: number;
@@ -26,6 +28,8 @@ interface Node extends Known {
 type End = "passed" | "refused" | "thrown";
 
 const mostSteps = 10_000;
+/** Ways that meet in a place with ever other values, as behind many options, go on as one that keeps the CPU's answers alone. */
+const mostMeetings = 16;
 /** Of all ways through a file, and no more than bytes may be decoded: a hostile file has thousands of starts. */
 const mostStepsOfFile = 200_000;
 const mostCallers = 3;
@@ -48,10 +52,9 @@ export function allRefusals(
   const budget = { left: Math.min(mostStepsOfFile, reader.budget) };
   const been = new Set<number>();
   const found = starts.flatMap(({ name, address }) => {
-    if (budget.left <= 0 || been.has(address)) return [];
-    been.add(address);
     const isError = errors.find(({ of }) => of.test(name))?.is;
-    if (isError === undefined) return [];
+    if (isError === undefined || been.has(address)) return [];
+    been.add(address);
     const called = (reader.instructions(address) ?? []).flatMap(({ target }) => target ?? []);
     const mayAsk = [address, ...called.slice(0, mostCallees)].some(words.mayAnswer);
     return mayAsk ? [refusalsOf(address, { isError, reader, words, budget })] : [];
@@ -59,6 +62,7 @@ export function allRefusals(
   return {
     refuses: found.flatMap(({ refuses }) => refuses),
     mayRefuse: found.flatMap(({ mayRefuse }) => mayRefuse),
+    isWhole: found.every(({ isWhole }) => isWhole),
   };
 }
 
@@ -74,12 +78,13 @@ function refusalsOf(start: number, context: Omit<Context, "seen">): Refusals {
   try {
     const begin: Node = { place: start, registers: new Map(), flags: null, callers: [] };
     const always = walk.ends(begin, new Set());
-    if (!always.ends.has("refused") && !always.ends.has("thrown")) return noRefusals;
+    if (always.isCut && seen.size === 0) return { ...noRefusals, isWhole: false };
+    if (!always.isCut && !always.ends.has("refused") && !always.ends.has("thrown")) return noRefusals;
     const refuses = new Set<string>();
     const mayRefuse = new Set<string>();
     for (const name of [...seen]) {
-      const { ends, decided } = walk.ends(begin, new Set([name]));
-      const isPlain = ends.size === 1 && ends.has("refused") && always.ends.has("passed");
+      const { ends, decided, isCut } = walk.ends(begin, new Set([name]));
+      const isPlain = !isCut && ends.size === 1 && ends.has("refused") && always.ends.has("passed");
       const mayEnd = (node: Node) => !walk.ends(node, new Set([name])).ends.has("passed");
       const found = isPlain ? refuses : decided.some(mayEnd) ? mayRefuse : null;
       for (const feature of findMarch(name)?.features ?? [name]) found?.add(feature);
@@ -87,6 +92,7 @@ function refusalsOf(start: number, context: Omit<Context, "seen">): Refusals {
     return {
       refuses: [...refuses].sort(),
       mayRefuse: [...mayRefuse].filter((name) => !refuses.has(name)).sort(),
+      isWhole: true,
     };
   } finally {
     walk.free();
@@ -123,20 +129,28 @@ function walker({ reader, words, isError, budget, seen }: Context) {
     const found = new Set<End>();
     const decided: Node[] = [];
     const been = new Set<string>();
+    const meetings = new Map<string, number>();
     const queue = [from];
-    let steps = 0;
+    let isCut = false;
     for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
       let now: Node | null = node;
-      while (now !== null) {
+      for (let steps = 0; now !== null; steps++) {
+        if (been.has(keyOf(now))) break;
+        const place = placesOf(now);
+        const met = (meetings.get(place) ?? 0) + 1;
+        meetings.set(place, met);
+        if (met > mostMeetings) now = withAnswersAlone(now);
         const key = keyOf(now);
         if (been.has(key)) break;
         been.add(key);
         // Nobody knows how a way ends that is too long.
-        if (++steps > mostSteps || --budget.left < 0) return { ends: new Set<End>(["passed"]), decided };
+        isCut ||= steps === mostSteps || --budget.left < 0;
+        if (budget.left < 0) return { ends: found, decided, isCut };
+        if (steps === mostSteps) break;
         now = step(now, found, decided, queue);
       }
     }
-    return { ends: found, decided };
+    return { ends: found, decided, isCut };
   }
 
   function step(node: Node, found: Set<End>, decided: Node[], queue: Node[]): Node | null {
@@ -225,10 +239,18 @@ function statusEnd(status: Value | undefined, unknown: End): End {
   return number === null ? unknown : number === 0 ? "passed" : "refused";
 }
 
-function keyOf({ place, registers, flags, callers }: Node): string {
+function withAnswersAlone(node: Node): Node {
+  const isAnswer = (value: Value) => !("at" in value) && value.asked;
+  const registers = new Map([...node.registers].filter(([, value]) => isAnswer(value)));
+  return { ...node, registers, flags: node.flags?.asked ? node.flags : null };
+}
+
+const placesOf = ({ place, callers }: Pick<Node, "place" | "callers">) =>
+  [place, ...callers.map((each) => each.place)].join();
+
+function keyOf({ registers, flags, ...node }: Node): string {
   const values = [...registers].map(([name, value]) =>
     "at" in value ? `${name}@${value.at}` : `${name}=${value.zeros}/${value.ones}${value.asked}`,
   );
-  const callersPart = callers.map((each) => each.place).join();
-  return `${place} ${values.sort().join()} ${flags?.zero}${flags?.carry}${flags?.asked} ${callersPart}`;
+  return `${placesOf(node)} ${values.sort().join()} ${flags?.zero}${flags?.carry}${flags?.asked}`;
 }
