@@ -51,14 +51,30 @@ export function allRefusals(
 ): Refusals {
   const budget = { left: Math.min(mostStepsOfFile, reader.budget) };
   const been = new Set<number>();
-  const found = starts.flatMap(({ name, address }) => {
+  const isConstructor = ({ name }: { readonly name: string }) => name === constructor;
+  // `main` before constructors, of which a library has thousands.
+  const sorted = [...starts].sort((one, other) => Number(isConstructor(one)) - Number(isConstructor(other)));
+  const found = sorted.flatMap(({ name, address }) => {
     const isError = errors.find(({ of }) => of.test(name))?.is;
     if (isError === undefined || been.has(address)) return [];
     been.add(address);
     const called = (reader.instructions(address) ?? []).flatMap(({ target }) => target ?? []);
-    const mayAsk = [address, ...called.slice(0, mostCallees)].some(words.mayAnswer);
-    return mayAsk ? [refusalsOf(address, { isError, reader, words, budget })] : [];
+    const near = [address, ...called.slice(0, mostCallees)];
+    // A constructor gives no answer back: it refuses by a call that ends the program.
+    if (!near.some(words.mayAnswer) || (name === constructor && !near.some(mayEnd))) return [];
+    const own = refusalsOf(address, { isError, reader, words, budget });
+    return [name === constructor ? { ...own, isWhole: true } : own];
   });
+  /** True where a function has a trap, or a call that ends the program. */
+  function mayEnd(address: number): boolean {
+    return (reader.instructions(address) ?? []).some(
+      ({ flow, target, reads }) =>
+        flow === "trap" ||
+        (target !== null && words.endOf(target, false) !== null) ||
+        (reads !== null && words.endOf(reads, true) !== null),
+    );
+  }
+
   return {
     refuses: found.flatMap(({ refuses }) => refuses),
     mayRefuse: found.flatMap(({ mayRefuse }) => mayRefuse),
@@ -66,9 +82,13 @@ export function allRefusals(
   };
 }
 
+/** The name of starts that are called before `main`. */
+const constructor = "a constructor";
+
 /** A program fails with a status, and a module of Python without an object. */
 const errors: readonly { readonly of: RegExp; readonly is: (result: Bits) => boolean }[] = [
   { of: /^main$/, is: ({ ones }) => ones !== 0 },
+  { of: /^a constructor$/, is: () => false },
   { of: /^PyInit_/, is: ({ zeros }) => zeros >>> 0 === full },
 ];
 

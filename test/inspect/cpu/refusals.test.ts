@@ -82,6 +82,27 @@ int main(int n, char **v) { check(); return work(n); }
     expect(features.avx2).toBe("needed");
   });
 
+  const constructing = `__attribute__((constructor)) static void check(void) {
+  __builtin_cpu_init();
+  if (!${asks}) { fputs("needs AVX2\\n", stderr); exit(1); }
+}
+int main(int n, char **v) { return work(n); }
+`;
+
+  it.each([
+    ["a program", []],
+    ["a stripped program", ["-s"]],
+    ["a library", ["-shared", "-fPIC"]],
+    ["a program that is never moved", ["-no-pie", "-fno-pie"]],
+  ])("needs what a constructor asks for: %s", async (_, options) => {
+    expect((await needsOf(program(constructing), "-O2", ...options)).avx2).toBe("needed");
+  });
+
+  it("may use what a constructor asks for without an end", async () => {
+    const text = constructing.replace("exit(1);", "");
+    expect((await needsOf(program(text), "-O2")).avx2).toBeOneOf([undefined, "mayBeUsed"]);
+  });
+
   it("needs a level of the ABI", async () =>
     expect(await needsOf(program(plain.replace('"avx2"', '"x86-64-v3"')), "-O2")).toMatchObject({
       ...{ avx2: "needed", bmi2: "needed", movbe: "needed" },
