@@ -78,6 +78,12 @@ export function findCpuNeed({
     const taken = reached.has(name) && !isLed && !judged.isOlder(family) ? "compiledFor" : "undecided";
     if (own.length > 0) {
       if (judged.isRefuted(name)) return "mayBeUsed";
+      if (
+        judged.isPlainlyOlder(family) &&
+        cpu.start?.unchosen.includes(name) !== true &&
+        !proved.includes(name)
+      )
+        return "mayBeUsed";
       if (!isTaken && (family !== "avx" || judged.mayChooseAvx)) return "mayBeUsed";
       return taken;
     }

@@ -2,7 +2,7 @@
 
 import type { ByteSource } from "../byte-source.ts";
 import { once } from "../../io/collections.ts";
-import { type Elf, type ElfSection, elfType } from "../elf/elf.ts";
+import { type Elf, type ElfSection, elfType, offsetOfAddress } from "../elf/elf.ts";
 import { u32, u64 } from "../little-endian.ts";
 
 /** The System V ABI for x86-64, "Relocation Types": R_X86_64_64, R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT and R_X86_64_RELATIVE. */
@@ -40,20 +40,26 @@ export type FixedPointers = ReturnType<typeof fixedPointers>;
 /** Linkers write some hundred thousand at most. */
 const mostPointers = 2 ** 20;
 
+/** A table of virtual functions has more in few programs. */
+const longestRun = 256;
+
 /** The global offset table, by which the code of Rust and of shared libraries calls functions of its own file. */
 export function fixedPointers(source: ByteSource, elf: Elf) {
   const sectionOf = (wanted: string) => elf.sections.find(({ name }) => name === wanted);
   const { address, offset, size } = sectionOf(".got") ?? { address: 0, offset: 0, size: 0 };
   const [length, relocations] = [Math.min(size, 8 * mostPointers), sectionOf(".rela.dyn")];
-  const found = once(() => {
+  const pointersIn = (from: number, to: number) => {
     const pointers = new Map<number, number>();
     if (relocations !== undefined)
       eachRelocation(source, relocations, ({ place, type, addend }) => {
-        const isIn = place >= address && place < address + length && place % 8 === 0;
+        const isIn = place >= from && place < to && place % 8 === 0 && pointers.size < mostPointers;
         if (isIn && type === relocation.relative) pointers.set(place, addend);
       });
     return pointers;
-  });
+  };
+  const found = once(() => pointersIn(address, address + length));
+  const constants = sectionOf(".data.rel.ro") ?? { address: 0, size: 0 };
+  const inConstants = once(() => pointersIn(constants.address, constants.address + constants.size));
   // The table itself has the addresses in a program that is never moved, and where relocations are packed.
   const isWritten = elf.type === elfType.executable || sectionOf(".relr.dyn") !== undefined;
   const bytes = once(() => source.read(offset, length));
@@ -62,6 +68,19 @@ export function fixedPointers(source: ByteSource, elf: Elf) {
     at(place: number): number | null {
       if (place < address || place >= address + length) return null;
       return found().get(place) ?? ((isWritten && u64(bytes(), place - address)) || null);
+    },
+    /** The addresses that stand one behind the other from a place of constants on, as in a table of virtual functions. */
+    run(place: number): readonly number[] {
+      const offset = isWritten ? offsetOfAddress(elf, place) : null;
+      const written = offset === null ? null : source.read(offset, 8 * longestRun);
+      const all: number[] = [];
+      for (let at = 0; at < 8 * longestRun; at += 8) {
+        const inFile = written !== null && at + 8 <= written.length ? u64(written, at) : 0;
+        const pointed = inConstants().get(place + at) ?? inFile;
+        if (pointed === 0) break;
+        all.push(pointed);
+      }
+      return all;
     },
   };
 }

@@ -4,7 +4,7 @@ import { type Elf, executableSection } from "../elf/elf.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
 
 /** So far a function is decoded that neither unwinding data nor a symbol names. */
-export const maxUnnamed = 2 ** 14;
+export const maxUnnamed = 2 ** 17;
 
 /** `roomAt` tells the bytes of code from an address on before a named function, `endAround` the end of the code around an address. */
 export function roomsOf(elf: Elf, ranges: ReturnType<typeof readFunctionRanges>) {

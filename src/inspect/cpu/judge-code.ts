@@ -30,6 +30,9 @@ const clustered = { functions: 400, share: 0.01, spread: 0.25 };
 /** A file that asks through another library may do so for other reasons: it chooses only where nearly all of its functions have older code. */
 const throughOther = { functions: 24, vex: 0.6, afterSse2: 0.01 };
 
+/** swc has 0.4 % of its functions with vectors in the newer encoding, and calls zstd's for BMI2 by an answer that lies in a state. */
+const plainlyOlder = { functions: 200, share: 0.01 };
+
 /** A few functions with the older form stand in any file. */
 const likely = { share: 0.5, older: 4 };
 
@@ -127,6 +130,12 @@ export function judgeCode(evidence: CodeEvidence | null, used: readonly string[]
     /** Hardly a function has what compilers take for granted with the family. */
     isOlder: (family: Family) =>
       family === "sse4" && vectors >= throughOther.functions && late <= throughOther.afterSse2 * legacy,
+    /** So few functions have AVX, or none what follows SSE2, that code which older functions alone lead to is chosen. */
+    isPlainlyOlder: (family: Family) =>
+      vectors >= plainlyOlder.functions &&
+      (family === "sse4"
+        ? late + pair("popcnt").newer === 0
+        : family === "avx" && pair("avx").newer <= plainlyOlder.share * vectors),
     /** So many functions without AVX that the file is no build for AVX. */
     mayChooseAvx: share("avx") <= mostVexWhereChosen || pair("avx").newer < fewestVexOfFile,
     /** The same, for a file that asks through another library. */

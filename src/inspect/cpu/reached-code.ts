@@ -1,6 +1,7 @@
 /** Follows the starts of a file to the code that runs without a question to the CPU on the way. */
 
 import { type Elf, segmentType, writableSegment } from "../elf/elf.ts";
+import type { FixedPointers } from "./fixed-pointers.ts";
 import type { FunctionReader, X86Instruction } from "./x86-functions.ts";
 
 /** Fields of a record whose address an asking function takes. */
@@ -39,11 +40,17 @@ export function answersOf(elf: Elf, asking: ReadonlyMap<number, number>, reader:
 /** A function that asks by so many calls has the answer. */
 const mostCallsToAnswer = 2;
 
-interface Search {
+/**
+ * True for functions that hand on addresses of code which is called: `main` has no more in Rust. A library's starts hand on what may be called
+ * later.
+ */
+export type Handing = (address: number, code: readonly X86Instruction[]) => boolean;
+
+export interface Reached {
   readonly starts: readonly number[];
-  /** Those that hand on addresses of code which is called: `main` has no more in Rust. A library's starts hand on what may be called later. */
-  readonly handing: ReadonlySet<number>;
+  readonly handing: Handing;
   readonly reader: FunctionReader;
+  readonly pointers: FixedPointers;
   readonly asking: ReadonlyMap<number, number>;
   readonly answers: Answers;
   /** The features that no path through a function avoids. */
@@ -61,7 +68,15 @@ export interface ReachedCode {
 }
 
 /** The search ends early where the reader is cut. */
-export function reachedFrom({ starts, handing, reader, asking, answers, neededBy }: Search): ReachedCode {
+export function reachedFrom({
+  starts,
+  handing,
+  reader,
+  pointers,
+  asking,
+  answers,
+  neededBy,
+}: Reached): ReachedCode {
   const seen = new Set(starts);
   const reached = new Set<string>();
   const unchosen = new Set<string>();
@@ -95,7 +110,7 @@ export function reachedFrom({ starts, handing, reader, asking, answers, neededBy
       if (way === "handed" && all.some(({ features }) => features.includes("avx"))) left--;
       const code = asks ? unasked(address, all, isQuestion) : all;
       const isChosen = isOlder || way === "behind older";
-      followFrom(address, code, isChosen ? behindOlder : queue, !isChosen);
+      followFrom(address, code, isChosen ? behindOlder : queue, way === "behind older" ? queue : handed);
     }
   }
 
@@ -108,19 +123,21 @@ export function reachedFrom({ starts, handing, reader, asking, answers, neededBy
     address: number,
     code: readonly X86Instruction[],
     queue: number[],
-    isUnchosen: boolean,
+    handedOn: number[],
   ): void {
     const end = code.reduce((last, each) => Math.max(last, each.end), address);
     const isNamed = reader.isStart(address);
+    const isHanding = handing(address, code);
     const isOutside = (place: number) => place < address || place >= end;
     const isCode = (place: number, mayHaveNoName: boolean) =>
       reader.isStart(place) || (mayHaveNoName && reader.isUnnamed(place));
     for (const { features, flow, target, takes } of code) {
-      for (const feature of features) add(feature, isUnchosen);
-      const mayHaveNoName = flow === "call" || (flow === "jump" && target !== null && isOutside(target));
+      for (const feature of features) add(feature, queue !== behindOlder);
+      const mayHaveNoName = flow === "call" || (target !== null && isOutside(target));
       if (target !== null && !seen.has(target) && isCode(target, mayHaveNoName)) queue.push(target);
-      if (takes !== null && handing.has(address) && isCode(takes, !isNamed && isOutside(takes)))
-        handed.push(takes);
+      if (takes === null || !isHanding) continue;
+      if (isCode(takes, !isNamed && isOutside(takes))) handedOn.push(takes);
+      else handedOn.push(...pointers.run(takes).filter((each) => isCode(each, true)));
     }
   }
 }

@@ -10,11 +10,13 @@ import type { FunctionReader } from "./x86-functions.ts";
 export interface Refusals {
   /** Features without which no way through a start passes. */
   readonly refuses: readonly string[];
-  /** Features of which some branch asks, and refuses without. */
+  /** Features of which some branch asks, and refuses without; or nobody knows, as a bound ended the search. */
   readonly mayRefuse: readonly string[];
+  /** False where a bound ended the search before any question was seen. */
+  readonly isWhole: boolean;
 }
 
-export const noRefusals: Refusals = { refuses: [], mayRefuse: [] };
+export const noRefusals: Refusals = { refuses: [], mayRefuse: [], isWhole: true };
 
 interface Node extends Known {
   readonly place: number;
@@ -26,6 +28,8 @@ interface Node extends Known {
 type End = "passed" | "refused" | "thrown";
 
 const mostSteps = 10_000;
+/** Ways that meet in a place with ever other values, as behind many options, go on as one that keeps the CPU's answers alone. */
+const mostMeetings = 16;
 /** Of all ways through a file, and no more than bytes may be decoded: a hostile file has thousands of starts. */
 const mostStepsOfFile = 200_000;
 const mostCallers = 3;
@@ -47,24 +51,44 @@ export function allRefusals(
 ): Refusals {
   const budget = { left: Math.min(mostStepsOfFile, reader.budget) };
   const been = new Set<number>();
-  const found = starts.flatMap(({ name, address }) => {
-    if (budget.left <= 0 || been.has(address)) return [];
-    been.add(address);
+  const isConstructor = ({ name }: { readonly name: string }) => name === constructor;
+  // `main` before constructors, of which a library has thousands.
+  const sorted = [...starts].sort((one, other) => Number(isConstructor(one)) - Number(isConstructor(other)));
+  const found = sorted.flatMap(({ name, address }) => {
     const isError = errors.find(({ of }) => of.test(name))?.is;
-    if (isError === undefined) return [];
+    if (isError === undefined || been.has(address)) return [];
+    been.add(address);
     const called = (reader.instructions(address) ?? []).flatMap(({ target }) => target ?? []);
-    const mayAsk = [address, ...called.slice(0, mostCallees)].some(words.mayAnswer);
-    return mayAsk ? [refusalsOf(address, { isError, reader, words, budget })] : [];
+    const near = [address, ...called.slice(0, mostCallees)];
+    // A constructor gives no answer back: it refuses by a call that ends the program.
+    if (!near.some(words.mayAnswer) || (name === constructor && !near.some(mayEnd))) return [];
+    const own = refusalsOf(address, { isError, reader, words, budget });
+    return [name === constructor ? { ...own, isWhole: true } : own];
   });
+  /** True where a function has a trap, or a call that ends the program. */
+  function mayEnd(address: number): boolean {
+    return (reader.instructions(address) ?? []).some(
+      ({ flow, target, reads }) =>
+        flow === "trap" ||
+        (target !== null && words.endOf(target, false) !== null) ||
+        (reads !== null && words.endOf(reads, true) !== null),
+    );
+  }
+
   return {
     refuses: found.flatMap(({ refuses }) => refuses),
     mayRefuse: found.flatMap(({ mayRefuse }) => mayRefuse),
+    isWhole: found.every(({ isWhole }) => isWhole),
   };
 }
+
+/** The name of starts that are called before `main`. */
+const constructor = "a constructor";
 
 /** A program fails with a status, and a module of Python without an object. */
 const errors: readonly { readonly of: RegExp; readonly is: (result: Bits) => boolean }[] = [
   { of: /^main$/, is: ({ ones }) => ones !== 0 },
+  { of: /^a constructor$/, is: () => false },
   { of: /^PyInit_/, is: ({ zeros }) => zeros >>> 0 === full },
 ];
 
@@ -74,12 +98,13 @@ function refusalsOf(start: number, context: Omit<Context, "seen">): Refusals {
   try {
     const begin: Node = { place: start, registers: new Map(), flags: null, callers: [] };
     const always = walk.ends(begin, new Set());
-    if (!always.ends.has("refused") && !always.ends.has("thrown")) return noRefusals;
+    if (always.isCut && seen.size === 0) return { ...noRefusals, isWhole: false };
+    if (!always.isCut && !always.ends.has("refused") && !always.ends.has("thrown")) return noRefusals;
     const refuses = new Set<string>();
     const mayRefuse = new Set<string>();
     for (const name of [...seen]) {
-      const { ends, decided } = walk.ends(begin, new Set([name]));
-      const isPlain = ends.size === 1 && ends.has("refused") && always.ends.has("passed");
+      const { ends, decided, isCut } = walk.ends(begin, new Set([name]));
+      const isPlain = !isCut && ends.size === 1 && ends.has("refused") && always.ends.has("passed");
       const mayEnd = (node: Node) => !walk.ends(node, new Set([name])).ends.has("passed");
       const found = isPlain ? refuses : decided.some(mayEnd) ? mayRefuse : null;
       for (const feature of findMarch(name)?.features ?? [name]) found?.add(feature);
@@ -87,6 +112,7 @@ function refusalsOf(start: number, context: Omit<Context, "seen">): Refusals {
     return {
       refuses: [...refuses].sort(),
       mayRefuse: [...mayRefuse].filter((name) => !refuses.has(name)).sort(),
+      isWhole: true,
     };
   } finally {
     walk.free();
@@ -123,20 +149,28 @@ function walker({ reader, words, isError, budget, seen }: Context) {
     const found = new Set<End>();
     const decided: Node[] = [];
     const been = new Set<string>();
+    const meetings = new Map<string, number>();
     const queue = [from];
-    let steps = 0;
+    let isCut = false;
     for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
       let now: Node | null = node;
-      while (now !== null) {
+      for (let steps = 0; now !== null; steps++) {
+        if (been.has(keyOf(now))) break;
+        const place = placesOf(now);
+        const met = (meetings.get(place) ?? 0) + 1;
+        meetings.set(place, met);
+        if (met > mostMeetings) now = withAnswersAlone(now);
         const key = keyOf(now);
         if (been.has(key)) break;
         been.add(key);
         // Nobody knows how a way ends that is too long.
-        if (++steps > mostSteps || --budget.left < 0) return { ends: new Set<End>(["passed"]), decided };
+        isCut ||= steps === mostSteps || --budget.left < 0;
+        if (budget.left < 0) return { ends: found, decided, isCut };
+        if (steps === mostSteps) break;
         now = step(now, found, decided, queue);
       }
     }
-    return { ends: found, decided };
+    return { ends: found, decided, isCut };
   }
 
   function step(node: Node, found: Set<End>, decided: Node[], queue: Node[]): Node | null {
@@ -225,10 +259,18 @@ function statusEnd(status: Value | undefined, unknown: End): End {
   return number === null ? unknown : number === 0 ? "passed" : "refused";
 }
 
-function keyOf({ place, registers, flags, callers }: Node): string {
+function withAnswersAlone(node: Node): Node {
+  const isAnswer = (value: Value) => !("at" in value) && value.asked;
+  const registers = new Map([...node.registers].filter(([, value]) => isAnswer(value)));
+  return { ...node, registers, flags: node.flags?.asked ? node.flags : null };
+}
+
+const placesOf = ({ place, callers }: Pick<Node, "place" | "callers">) =>
+  [place, ...callers.map((each) => each.place)].join();
+
+function keyOf({ registers, flags, ...node }: Node): string {
   const values = [...registers].map(([name, value]) =>
     "at" in value ? `${name}@${value.at}` : `${name}=${value.zeros}/${value.ones}${value.asked}`,
   );
-  const callersPart = callers.map((each) => each.place).join();
-  return `${place} ${values.sort().join()} ${flags?.zero}${flags?.carry}${flags?.asked} ${callersPart}`;
+  return `${placesOf(node)} ${values.sort().join()} ${flags?.zero}${flags?.carry}${flags?.asked}`;
 }

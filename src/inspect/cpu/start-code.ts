@@ -7,7 +7,8 @@ import { u64 } from "../little-endian.ts";
 import { eachRelocation, type FixedPointers, relocation } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
 import { askedWords } from "./asked-words.ts";
-import { answersOf, reachedFrom } from "./reached-code.ts";
+import { type NamedCalls, namedCalls } from "./named-calls.ts";
+import { answersOf, type Handing, type Reached, reachedFrom } from "./reached-code.ts";
 import { allRefusals, noRefusals, type Refusals } from "./refusals.ts";
 import { type FunctionReader, functionReader, type X86Instruction } from "./x86-functions.ts";
 
@@ -108,11 +109,16 @@ export function startCodeOf(
   const reader = functionReader(source, elf, functions, pointers);
   try {
     const starts = startsOf(source, elf, reader);
-    const refused = () => {
-      const words = askedWords(source, elf, reader, pointers, asking, addressesOf(starts, "a constructor"));
-      return words === null ? noRefusals : allRefusals(starts, reader, words);
-    };
-    return starts.length === 0 ? noStart : readStartCode(elf, starts, reader, asking, refused());
+    if (starts.length === 0) return noStart;
+    const mains = addressesOf(starts, "main");
+    const named = mains.length + asking.size > 0 ? namedCalls(source, elf, reader) : null;
+    const words =
+      named === null || asking.size === 0
+        ? null
+        : askedWords(reader, pointers, named, asking, addressesOf(starts, "a constructor"));
+    const refusals = words === null ? noRefusals : allRefusals(starts, reader, words);
+    const handing = handingOf(mains, named);
+    return readStartCode(elf, starts, reader, refusals, { handing, pointers, asking });
   } finally {
     reader.free();
   }
@@ -123,8 +129,8 @@ function readStartCode(
   elf: Elf,
   starts: readonly Start[],
   reader: FunctionReader,
-  asking: ReadonlyMap<number, number>,
-  { refuses, mayRefuse }: Refusals,
+  { refuses, mayRefuse, isWhole }: Refusals,
+  { asking, ...ways }: Pick<Reached, "handing" | "pointers" | "asking">,
 ): StartCode {
   const needed = new Map(refuses.map((name) => [name, "a question, and a refusal"]));
   const blocksLeft = Math.min(mostBlocks, reader.budget);
@@ -135,7 +141,7 @@ function readStartCode(
   const untrapped: Search = { ...search, known: new Map(), isTrapEnd: false };
   const code = reachedFrom({
     ...{ starts: starts.map(({ address }) => address), reader, asking },
-    handing: new Set(addressesOf(starts, "main")),
+    ...ways,
     answers: answersOf(elf, asking, reader),
     neededBy: (address) => neededBy(address, untrapped, 1),
   });
@@ -143,8 +149,18 @@ function readStartCode(
     needed: Object.fromEntries([...needed].sort(([a], [b]) => (a < b ? -1 : 1))),
     mayRefuse,
     ...code,
-    isWhole: starts.length < maxStarts && !reader.isCut(),
+    isWhole: isWhole && starts.length < maxStarts && !reader.isCut(),
   };
+}
+
+/** `main`, and in a program the functions with a call that starts what it is given: a thread, a comparison. */
+function handingOf(mains: readonly number[], named: NamedCalls | null): Handing {
+  if (named === null || mains.length === 0) return () => false;
+  const starts = (target: number | null, isPointer: boolean) =>
+    target !== null && named.kindAt(target, isPointer) === "starts";
+  return (address, code) =>
+    mains.includes(address) ||
+    code.some(({ flow, target, reads }) => (flow === "call" && starts(target, false)) || starts(reads, true));
 }
 
 const mostCalls = 8;

@@ -74,16 +74,13 @@ export function functionReader(
     isUnnamed: (address: number) => !isStart(address) && roomAt(address) > 0,
     /** The end of the function around an address, and of code that nothing names; null outside code. */
     endAround,
-    /** Bytes of the longest instruction from an address on, at most to the end of its function; null outside code. */
+    /** Bytes of the longest instruction from an address on, at most to the end of its function; null outside code. Whoever asks has a bound. */
     bytesFrom(address: number): Uint8Array | null {
       const known = heads.get(address);
       if (known !== undefined) return known;
       const end = endAround(address);
       const offset = end === null ? null : offsetOfAddress(elf, address);
       if (end === null || offset === null) return null;
-      isCut ||= decoded + longest > budget;
-      if (isCut) return null;
-      decoded += longest;
       const bytes = source.read(offset, Math.min(longest, end - address));
       heads.set(address, bytes);
       return bytes;
@@ -152,8 +149,9 @@ function functionDecoder(instruction: Instruction, pointers: FixedPointers, isMo
       at = end;
       if (isNamed) continue;
       const { flow, target } = each;
-      if (flow === "branch" || (flow === "jump" && (target ?? 0) < at + farJump))
-        furthest = Math.max(furthest, target ?? 0);
+      // A branch leads to another function too, where the last call of a function stands behind a condition.
+      const farthest = flow === "branch" ? address + maxUnnamed : flow === "jump" ? at + farJump : 0;
+      if ((target ?? 0) < farthest) furthest = Math.max(furthest, target ?? 0);
       // The cases of a switch stand behind their jump.
       const isLast = flow === "jump" || flow === "trap" || (flow === "end" && !form.isSwitch);
       isWhole = isLast && at > furthest;

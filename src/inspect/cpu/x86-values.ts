@@ -57,7 +57,8 @@ export function valueReader(words: AskedWords, answer: Answer) {
     }
     if (kind >= OpKind.Immediate8 && kind <= OpKind.Immediate32to64)
       return constant(Number(BigInt.asUintN(32, instruction.immediate(index))));
-    if (kind !== OpKind.Memory) return null;
+    // LEA reads nothing from where its operand stands.
+    if (kind !== OpKind.Memory || instruction.mnemonic === Mnemonic.Lea) return null;
     const place = placeOf(registers);
     if (place === null) return null;
     const word = words.at(place);

@@ -82,6 +82,27 @@ int main(int n, char **v) { check(); return work(n); }
     expect(features.avx2).toBe("needed");
   });
 
+  const constructing = `__attribute__((constructor)) static void check(void) {
+  __builtin_cpu_init();
+  if (!${asks}) { fputs("needs AVX2\\n", stderr); exit(1); }
+}
+int main(int n, char **v) { return work(n); }
+`;
+
+  it.each([
+    ["a program", []],
+    ["a stripped program", ["-s"]],
+    ["a library", ["-shared", "-fPIC"]],
+    ["a program that is never moved", ["-no-pie", "-fno-pie"]],
+  ])("needs what a constructor asks for: %s", async (_, options) => {
+    expect((await needsOf(program(constructing), "-O2", ...options)).avx2).toBe("needed");
+  });
+
+  it("may use what a constructor asks for without an end", async () => {
+    const text = constructing.replace("exit(1);", "");
+    expect((await needsOf(program(text), "-O2")).avx2).toBeOneOf([undefined, "mayBeUsed"]);
+  });
+
   it("needs a level of the ABI", async () =>
     expect(await needsOf(program(plain.replace('"avx2"', '"x86-64-v3"')), "-O2")).toMatchObject({
       ...{ avx2: "needed", bmi2: "needed", movbe: "needed" },
@@ -98,6 +119,23 @@ int main(int n, char **v) { check(); return work(n); }
     ],
   ])("may refuse: %s", async (_, text) => {
     expect((await needsOf(program(text), "-O2")).avx2).toBe("undecided");
+  });
+
+  // Each option adds a number that a later one compares: the ways through main are too many to be followed one by one.
+  const options = (count: number) =>
+    Array.from({ length: count }, (_, each) => `if (n == ${each + 3}) seen |= work(${each}), v++;`).join(
+      "\n  ",
+    );
+
+  it("needs what it asks for behind many options", async () => {
+    const text = plain.replace("if (", `int seen = 0;\n  ${options(200)}\n  if (`);
+    expect((await needsOf(program(text), "-O1")).avx2).toBe("needed");
+  });
+
+  it("is not proved to pass behind more instructions than are followed", async () => {
+    const long = `if (n > 1 && ${asks}) work(1);\n  __asm__(".rept 12000\\nnop\\n.endr");\n  if (`;
+    const text = plain.replace("if (", long).replaceAll('"avx2")', '"x86-64-v3")');
+    expect((await needsOf(program(text), "-O1")).avx2).toBe("undecided");
   });
 
   it.each([
@@ -127,7 +165,7 @@ it("takes no more steps than its bound, however many starts a file has", () => {
     name: `PyInit_m${index}`,
     address: 32 * index,
   }));
-  expect(allRefusals(starts, reader, words)).toEqual(noRefusals);
+  expect(allRefusals(starts, reader, words)).toEqual({ ...noRefusals, isWhole: false });
   expect(steps).toBeLessThanOrEqual(200_000);
   // A start that stands there twice is walked through once.
   steps = 0;

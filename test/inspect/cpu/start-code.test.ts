@@ -104,6 +104,87 @@ ${handing.replace("user_main", "choose")}`;
   });
 });
 
+describe("code that main has started", needs(whyNoX86 ?? whyNoGcc()), () => {
+  const fast = `#include <stdio.h>
+static float sums[64];
+static int sum(int count) {
+  for (int i = 0; i < 64; i++) sums[i] = sums[i] * count + 1.5f;
+  return printf("%f", sums[count]) < 0;
+}
+`;
+  const asks = "int question(void);\nextern int level;\n";
+  const main = `${asks}int run(int n);\nint main(int n, char **v) { return run(n) && question(); }\n`;
+  const ways = [
+    [
+      "a thread",
+      `#include <pthread.h>
+static void *work(void *n) { return (void *)(long)sum(*(int *)n); }
+int run(int n) { pthread_t thread; return pthread_create(&thread, 0, work, &n) || pthread_join(thread, 0); }
+`,
+    ],
+    [
+      "a comparison",
+      `#include <stdlib.h>
+static int compare(const void *a, const void *b) { return sum(*(const int *)a - *(const int *)b & 63); }
+int run(int n) { int all[9] = {n, 4, 2}; qsort(all, 9, sizeof n, compare); return all[3]; }
+`,
+    ],
+  ] as const;
+
+  it.each(
+    ways.flatMap(([what, text]) =>
+      [[], ["-s"], ["-no-pie"], ["-Wl,-z,now", "-Wl,--no-relax"]].map((options) => ({ what, text, options })),
+    ),
+  )("is followed: $what, $options", async ({ text, options }) => {
+    const { features, asks } = await linked(
+      {
+        "outer.c": [outer],
+        "main.c": [main],
+        "work.c": [
+          fast + text,
+          "-O3",
+          "-march=haswell",
+          ...(options.includes("-no-pie") ? ["-fno-pie"] : []),
+        ],
+      },
+      ...options,
+    );
+    expect(asks).toContain("cpuid");
+    expect(["compiledFor", "needed"]).toContain(features.avx);
+  });
+
+  it.each([[[]], [["-s"]], [["-no-pie", "-fno-pie"]]])(
+    "is followed through a table: std::thread, %s",
+    async (options) => {
+      const cwd = makeFolder({
+        "outer.c": outer,
+        "main.c": main,
+        "work.cc": `#include <thread>\n${fast}extern "C" int run(int n) { std::thread thread([=] { sum(n & 63); }); thread.join(); return 0; }`,
+      });
+      const own = options.filter((each) => each !== "-s");
+      execFileSync("gcc", ["-O2", "-c", "outer.c", "main.c", ...own], { cwd });
+      execFileSync("g++", ["-O3", "-march=haswell", "-c", "work.cc", ...own], { cwd });
+      execFileSync("g++", ["outer.o", "main.o", "work.o", "-o", "a.out", "-pthread", ...options], { cwd });
+      expect(["compiledFor", "needed"]).toContain((await startOf(join(cwd, "a.out"))).features.avx);
+    },
+  );
+
+  it("chooses behind a question", async () => {
+    const text = `#include <pthread.h>
+${asks}int slow(int n);
+static void *work(void *n) { return (void *)(long)sum(*(int *)n); }
+static void *old(void *n) { return (void *)(long)slow(*(int *)n); }
+int run(int n) { pthread_t thread; return pthread_create(&thread, 0, level & 32 ? work : old, &n) || pthread_join(thread, 0); }
+`;
+    const { features } = await linked({
+      "outer.c": [`${outer}int slow(int n) { return n * 3; }\n`],
+      "main.c": [main],
+      "work.c": [fast + text, "-O3", "-march=haswell"],
+    });
+    expect(features.avx).toBe("mayBeUsed");
+  });
+});
+
 it(
   "is not what the file was compiled for: what older code calls by an answer that it keeps",
   needs(whyNoX86 ?? whyNoGcc()),
