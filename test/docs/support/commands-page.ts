@@ -99,8 +99,9 @@ function sectionOf({ name, parts }: Help, shared: Shared): readonly string[] {
     .join("\n")
     // The section's heading says it.
     .replace(/^Usage: \S+(?: [\w-]+)+ \[options\]\n\n/, "")
-    // A heading above nothing.
-    .replace(/^[A-Z][a-z ]+:\n*(?=\n\n|$(?![^]))/gm, "")
+    // A heading above nothing, in between or at the end.
+    .replace(/^[A-Z][a-z ]+:\n*(?=\n\n)/gm, "")
+    .replace(/\n[A-Z][a-z ]+:\s*$/, "")
     .replace(/\n{3,}/g, "\n\n");
   const has = new Set(parts.flatMap((part) => (typeof part === "string" ? [] : [keyOf(part)])));
   const also = [...shared].flatMap(([heading, options]) => {

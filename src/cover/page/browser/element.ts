@@ -83,9 +83,12 @@ function add(element: HTMLElement, children: readonly Child[]): void {
  * end after an underscore. An option has text alone.
  */
 function addText(element: HTMLElement, text: string): void {
-  if (element instanceof HTMLOptionElement) return element.append(text);
-  for (const part of text.split(/(\w[\w.+]*[-_][\w.+-]*\w)/)) {
-    const isCode = /\w[-_]/.test(part) && /[\d_]/.test(part) && part.length <= longestWhole;
+  if (element instanceof HTMLOptionElement) {
+    element.append(text);
+    return;
+  }
+  for (const part of text.split(/([\w.+-]+)/)) {
+    const isCode = /\w[-_]\w/.test(part) && /[\d_]/.test(part) && part.length <= longestWhole;
     if (isCode) {
       const word = document.createElement("span");
       word.className = "word";
