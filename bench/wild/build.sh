@@ -70,6 +70,69 @@ C
     compile "$1" -O2 -w "${@:2}" -I"$source" main.c "$source/sqlite3-binding.c" -o sqlite -lm -lpthread -ldl
     rm main.c
     ;;
+  # Work that main hands to a thread or to qsort, beside a file for every CPU that asks. -DCHOOSE takes the work where the CPU has AVX2,
+  # -DREFUSE ends in a constructor where it has not.
+  hands)
+    cat >ask.c <<'C'
+int question(void) {
+#if defined __x86_64__
+  int a = 7, b, c = 0, d;
+  __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+  return b;
+#else
+  return 0;
+#endif
+}
+C
+    cat >work.c <<'C'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+int question(void);
+#if defined CHOOSE
+__attribute__((target("avx2")))
+#endif
+static float sum(int n) {
+  static float all[256];
+  float found = 0;
+  for (int i = 0; i < 256; i++) all[i] = all[i] * n + 1.5f;
+  for (int i = 0; i < 256; i++) found += all[i] * (i >> (n & 3)) + __builtin_popcountll(n * 0x9e3779b97f4a7c15 >> (n & 31));
+  return found;
+}
+#if defined REFUSE
+__attribute__((constructor)) static void check(void) {
+  __builtin_cpu_init();
+  if (!__builtin_cpu_supports("avx2")) fputs("needs AVX2\n", stderr), exit(1);
+}
+#endif
+#if defined CHOOSE
+static int each(int n) { return __builtin_cpu_supports("avx2") ? sum(n) : n; }
+#else
+static int each(int n) { return sum(n); }
+#endif
+static void *work(void *n) { return (void *)(long)each(*(int *)n); }
+static int compare(const void *a, const void *b) { return each(*(const int *)a) - each(*(const int *)b); }
+int main(int argc, char **argv) {
+  int all[9] = {argc, 4, 2};
+#if defined SORT
+  qsort(all, 9, sizeof *all, compare);
+#else
+  pthread_t thread;
+  void *result;
+  if (pthread_create(&thread, 0, work, all) || pthread_join(thread, &result)) return 1;
+  all[3] = (int)(long)result;
+#endif
+  printf("%d %d\n", all[3], argc > 3 ? question() : 0);
+  return 0;
+}
+C
+    own=() linked=()
+    for each in "${@:2}"; do case $each in -static | -s) linked+=("$each") ;; *) own+=("$each") ;; esac; done
+    compile "$1" -O2 -c ask.c
+    compile "$1" -O3 -w -c "${own[@]}" work.c
+    compile "$1" -O2 "${linked[@]}" ask.o work.o -o hands -lpthread
+    rm ask.[co] work.[co]
+    ;;
   # zstd, which asks for BMI2, as a module of Go carries it.
   zstd)
     source=$(module github.com/DataDog/zstd@v1.5.7)
