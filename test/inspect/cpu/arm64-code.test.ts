@@ -256,7 +256,9 @@ describe("each feature of the table against LLVM", needs(whyNo14), () => {
       return ((random(2 ** 32) & ~mask) | value) >>> 0;
     });
   });
-  const words = [...wordsNear(arm64Rows, 8000, random), ...own].filter((word) => !isSystem(word));
+  const words = Uint32Array.from([...wordsNear(arm64Rows, 8000, random), ...own]).filter(
+    (word) => !isSystem(word),
+  );
   const known = whyNo14 === null ? knownWords(words, everything.map((name) => `+${name}`).join(",")) : [];
 
   it.each(Object.entries(llvm))(`%s (HOSTILE_SEED=${seed})`, async (feature, names) => {
