@@ -5,7 +5,7 @@ import { findMarch } from "../../hardware/cpu-marches.ts";
 import type { AskedWords } from "./asked-words.ts";
 import { type Bits, condition, full, numberOf, type Value } from "./known-bits.ts";
 import { type Known, valueReader } from "./x86-values.ts";
-import type { FunctionReader } from "./x86-functions.ts";
+import type { FunctionReader, X86Instruction } from "./x86-functions.ts";
 
 export interface Refusals {
   /** Features without which no way through a start passes. */
@@ -51,28 +51,26 @@ export function allRefusals(
 ): Refusals {
   const budget = { left: Math.min(mostStepsOfFile, reader.budget) };
   const been = new Set<number>();
-  const isConstructor = ({ name }: { readonly name: string }) => name === constructor;
+  const isConstructor = ({ name }: { readonly name: string }) => name === atLoading;
   // `main` before constructors, of which a library has thousands.
   const sorted = [...starts].sort((one, other) => Number(isConstructor(one)) - Number(isConstructor(other)));
   const found = sorted.flatMap(({ name, address }) => {
     const isError = errors.find(({ of }) => of.test(name))?.is;
     if (isError === undefined || been.has(address)) return [];
     been.add(address);
-    const called = (reader.instructions(address) ?? []).flatMap(({ target }) => target ?? []);
-    const near = [address, ...called.slice(0, mostCallees)];
-    // A constructor gives no answer back: it refuses by a call that ends the program.
-    if (!near.some(words.mayAnswer) || (name === constructor && !near.some(mayEnd))) return [];
-    const own = refusalsOf(address, { isError, reader, words, budget });
-    return [name === constructor ? { ...own, isWhole: true } : own];
+    const code = reader.instructions(address) ?? [];
+    const own = () => refusalsOf(address, { isError, reader, words, budget });
+    // A constructor gives no answer back: it refuses by a call that ends the program. Of thousands each is looked at alone.
+    if (name === atLoading)
+      return code.some(mayEnd) && words.mayAnswer(address) ? [{ ...own(), isWhole: true }] : [];
+    const called = code.flatMap(({ target }) => target ?? []);
+    return [address, ...called.slice(0, mostCallees)].some(words.mayAnswer) ? [own()] : [];
   });
-  /** True where a function has a trap, or a call that ends the program. */
-  function mayEnd(address: number): boolean {
-    return (reader.instructions(address) ?? []).some(
-      ({ flow, target, reads }) =>
-        flow === "trap" ||
-        (target !== null && words.endOf(target, false) !== null) ||
-        (reads !== null && words.endOf(reads, true) !== null),
-    );
+  /** True for a trap, and for a call that ends the program. */
+  function mayEnd({ flow, target, reads }: X86Instruction): boolean {
+    const isEnding = (place: number | null, isPointer: boolean) =>
+      place !== null && words.endOf(place, isPointer) !== null;
+    return flow === "trap" || isEnding(target, false) || isEnding(reads, true);
   }
 
   return {
@@ -83,7 +81,7 @@ export function allRefusals(
 }
 
 /** The name of starts that are called before `main`. */
-const constructor = "a constructor";
+const atLoading = "a constructor";
 
 /** A program fails with a status, and a module of Python without an object. */
 const errors: readonly { readonly of: RegExp; readonly is: (result: Bits) => boolean }[] = [
