@@ -13,7 +13,6 @@ import {
 import { ignoresMarch, neededRequirement, unusedFeatures } from "../lock/needed-requirement.ts";
 import { compareText } from "../io/collections.ts";
 import { listSome } from "./misfit.ts";
-import { toldFeature } from "../hardware/cpu-features.ts";
 
 /**
  * `declared sapphirerapids, its binaries use avx, avx2, fma`, or, for an adopted image, `estimated by its files: avx, avx2, fma`. null if all
@@ -71,7 +70,7 @@ function describeDriver({ toolkit, driver }: Omit<CudaRequirement, "or">): strin
 function describeFeatures(features: readonly string[]): string {
   const everywhere = new Set(["x86-64", "armv8-a"].flatMap((name) => findMarch(name)?.features ?? []));
   const used = features.filter((feature) => !everywhere.has(feature)).sort(compareText);
-  return used.length === 0 ? "nothing beyond the baseline" : listSome(used.map(toldFeature));
+  return used.length === 0 ? "nothing beyond the baseline" : listSome(used);
 }
 
 /** `by cuda_v12 and haswell`: the alternatives that a host takes. Empty for an image without alternatives. */

@@ -5,6 +5,7 @@ import { expect, it } from "vitest";
 import { fixMarch, nearMarch } from "../../src/hardware/compiler-names.ts";
 import names from "../../src/hardware/compiler-names.json" with { type: "json" };
 import { findMarch } from "../../src/hardware/cpu-marches.ts";
+import { needs } from "../support/needs.ts";
 
 const same = Object.entries(names.same);
 const within = Object.entries(names.within).flatMap(([march, all]) =>
@@ -32,10 +33,11 @@ it("says what to write", () => {
 });
 
 const gcc = process.arch === "x64" ? "gcc" : "x86_64-linux-gnu-gcc";
-const isThere = attempt(["--version"]) !== null;
+const whyNoGcc = attempt(["--version"]) === null ? `no ${gcc} (apt-get install gcc)` : null;
 
-it.skipIf(!isThere)(
+it(
   "agrees with gcc: a name has every instruction set of its march, and each name of gcc is known",
+  needs(whyNoGcc),
   () => {
     const sets = (march: string): readonly string[] | null => {
       const macros = attempt([`-march=${march}`, "-dM", "-E", "-xc", "/dev/null"]);

@@ -1,6 +1,6 @@
 /** The checks behind the words of `--expect`. Unknown never meets an expectation. */
 
-import { neverNeededFeatures, toldFeature, x86Baseline } from "../../hardware/cpu-features.ts";
+import { neverNeededFeatures, x86Baseline } from "../../hardware/cpu-features.ts";
 import { levelNeeded } from "../../hardware/cpu-levels.ts";
 import { findMarch, type March } from "../../hardware/cpu-marches.ts";
 import { compareVersions, parseVersion, type VersionParts } from "../../hardware/driver-version.ts";
@@ -170,7 +170,7 @@ export function cpuAtMost(need: FeatureNeed, march: March): Check {
       const features = Object.keys(uses).filter((name) => atLeast(uses[name], need) && !allowed.has(name));
       if (features.length === 0) return [];
       const level = levelNeeded(architecture, features);
-      const text = `${features.map(toldFeature).join(" ")}${level === null ? "" : ` (${level})`}`;
+      const text = `${features.join(" ")}${level === null ? "" : ` (${level})`}`;
       const isFound = (wanted: FeatureNeed) => features.some((name) => uses[name] === wanted);
       const how = isFound("compiledFor") ? "compiled for " : "not proved: may need ";
       const isProved = need === "mayBeUsed" || isFound("needed");
