@@ -29,7 +29,7 @@ import { lookInEngine } from "../inspect/image/from-engine.ts";
 import type { LocalEngine } from "../lock/lock.ts";
 import type { CheckAnswer } from "./check-answer.ts";
 import { type KnownFleet, type KnownSubject, knownSubject, type SubjectRequest } from "./checked-subject.ts";
-import { type Asked, type Here, judgePart, judgeSides } from "./judge-part.ts";
+import { type Asked, type Here, judgePart, judgeGpuUse } from "./judge-part.ts";
 import { type KnownPart, unopened } from "./known-parts.ts";
 import { type Comparison, compareOutcomes, type HostOutcomes, type Outcome } from "./compare-outcomes.ts";
 import { gpuNames, readNamedHosts, refuseSingle } from "./many-hosts.ts";
@@ -223,7 +223,7 @@ async function processOf(
 function answerFor({ subject, source, digest, signed, parts, whole }: KnownSubject, asked: Asked): Judged {
   const several = parts.length > 1;
   const requires = several && whole ? judgePart(whole, asked, true).answer.requires : undefined;
-  const judged = parts.map((part) => judgeSides(part, asked, several));
+  const judged = parts.map((part) => judgeGpuUse(part, asked, several));
   const { answer, verdict } = several ? together(judged, asked) : single(judged);
   const about = { schemaVersion: 1, subject, source, digest } as const;
   return {

@@ -50,12 +50,12 @@ export interface Asked {
 const noLacking = { unknown: [], notes: [] };
 
 /** The part by all files. Without GPU code where the user asks for the CPU side, or where a table says that the CPU side works alone. */
-export function judgeSides(part: KnownPart, asked: Asked, isPackage: boolean): JudgedPart {
+export function judgeGpuUse(part: KnownPart, asked: Asked, isPackage: boolean): JudgedPart {
   const { gpu, name, version } = part;
   if (gpu === null) return judgePart(part, asked, isPackage);
   const row = findWorksWithoutGpu(name, version);
   const aside = (why: readonly string[]): JudgedPart => {
-    const judged = judgePart(gpu.idleSide(), { ...asked, choice: none }, isPackage);
+    const judged = judgePart(gpu.idlePart(), { ...asked, choice: none }, isPackage);
     const { answer } = judged;
     return { ...judged, answer: { ...answer, ...(answer.fits !== false && { withoutGpu: why }) } };
   };
@@ -67,18 +67,18 @@ export function judgeSides(part: KnownPart, asked: Asked, isPackage: boolean): J
   if (isLibraries) {
     // The packages that load them are judged by what these libraries have, or do without.
     const isIdle = hasNoGpu(asked.host);
-    const side = judgePart(isIdle ? gpu.idleSide() : gpu.cpuSide(), { ...asked, choice: none }, isPackage);
-    return { ...side, notes: isIdle || why === null ? [] : [why] };
+    const idle = judgePart(isIdle ? gpu.idlePart() : gpu.cpuPart(), { ...asked, choice: none }, isPackage);
+    return { ...idle, notes: isIdle || why === null ? [] : [why] };
   }
   const isForGpu =
     reasons.length > 0 && reasons.every(({ code }) => code === "NO_GPU" || code === "NO_AMD_GPU");
   if (!isForGpu || asked.choice.requireGpu || !hasNoGpu(asked.host)) return whole;
   if (row !== null) return aside([row.source]);
   if (gpu.use !== "beside") return whole;
-  const side = judgePart(gpu.cpuSide(), asked, isPackage);
-  if (side.answer.fits === false) return side;
-  const unknown = [worksUnknown, ...side.answer.unknown];
-  return { ...side, answer: { ...side.answer, ...open, why: worksUnknown.message, unknown } };
+  const beside = judgePart(gpu.cpuPart(), asked, isPackage);
+  if (beside.answer.fits === false) return beside;
+  const unknown = [worksUnknown, ...beside.answer.unknown];
+  return { ...beside, answer: { ...beside.answer, ...open, why: worksUnknown.message, unknown } };
 }
 
 const none = { cpuOnly: false, requireGpu: false };

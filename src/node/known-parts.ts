@@ -48,9 +48,9 @@ export interface KnownPart {
   /** How its files use a GPU, and the part without its code for GPUs; null if no file was opened, or if it has none. */
   readonly gpu: {
     readonly use: Exclude<GpuUse, "none">;
-    cpuSide(): KnownPart;
+    cpuPart(): KnownPart;
     /** Where no GPU is used: of a vendor's libraries, those that files of other packages link. Libraries load the rest by name, for a GPU. */
-    idleSide(): KnownPart;
+    idlePart(): KnownPart;
   } | null;
 }
 
@@ -115,19 +115,19 @@ export function partsOf(
       };
       const whole = { files, unopened: unread, driver: isOfDriver ? driver : { ...driver, ...noDriver } };
       if (use === "none") return judge(whole);
-      const sideOf = (kept: readonly InspectedFile[], open: SummedFiles["unopened"]) =>
+      const partWithout = (kept: readonly InspectedFile[], open: SummedFiles["unopened"]) =>
         judge({ files: kept.map(withoutGpu), unopened: open, driver: { ...driver, ...noDriver } });
-      const cpuSide = () => sideOf(files, unread);
-      const idleSide = () => {
-        if (use !== "libraries") return cpuSide();
+      const cpuPart = () => partWithout(files, unread);
+      const idlePart = () => {
+        if (use !== "libraries") return cpuPart();
         const linked = new Set(linkedOf(survey.files.filter((each) => !files.includes(each))));
         const kept = files.filter((each) => linked.has(each));
-        return sideOf(
+        return partWithout(
           kept,
           unread.filter(({ path: at }) => kept.some((each) => each.path === at)),
         );
       };
-      return { ...judge(whole), gpu: { use, cpuSide, idleSide } };
+      return { ...judge(whole), gpu: { use, cpuPart, idlePart } };
     },
   );
   const [first, ...others] = parts;

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { gpuVendors } from "../../src/hardware/gpu-vendors.ts";
 import { libcMismatch, variantMismatch } from "../../src/inspect/system-needs.ts";
-import { judgeSides } from "../../src/node/judge-part.ts";
+import { judgeGpuUse } from "../../src/node/judge-part.ts";
 import { imageOf, type KnownPart, partsOf, unopened } from "../../src/node/known-parts.ts";
 import type { PartAnswer } from "../../src/node/check-answer.ts";
 import { together } from "../../src/node/sum-parts.ts";
@@ -177,7 +177,7 @@ describe("an answer of check that is no yes", () => {
     const seen = new Set<string>();
     const property = fc.property(anyParts, hosts, anyHere, anyChoice, (parts, host, here, choice) => {
       const asked = { host, here, choice };
-      const judged = parts.map((part) => judgeSides(part, asked, parts.length > 1));
+      const judged = parts.map((part) => judgeGpuUse(part, asked, parts.length > 1));
       for (const { answer } of judged) holds(answer, seen);
       if (parts.length > 1) holds(together(judged, asked).answer, seen);
     });
