@@ -184,7 +184,7 @@ export const problemCodes = {
   LAUNCH_FAILED: engine,
   LAUNCH_UNSUPPORTED: usage,
   GPU_BUSY: failed,
-  GPU_USE_UNKNOWN: failed,
+  GPU_BUSY_UNKNOWN: failed,
   INTERRUPTED: interrupted,
 } as const satisfies Record<string, ExitCode>;
 

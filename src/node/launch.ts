@@ -24,7 +24,7 @@ import { readFleetQuestion, readQuestion, type NodePorts, type NodeWorld } from 
 /**
  * Writes the command or the documents that start this host's image on a launch target, or with `fleet` the images of all nodes.
  *
- * Throws as `resolve`, `NO_MATCH`, `HOST_BROKEN`, `GPU_BUSY`, `GPU_USE_UNKNOWN`, `LAUNCH_UNSUPPORTED` for options that the target cannot express, `LAUNCH_FAILED`.
+ * Throws as `resolve`, `NO_MATCH`, `HOST_BROKEN`, `GPU_BUSY`, `GPU_BUSY_UNKNOWN`, `LAUNCH_UNSUPPORTED` for options that the target cannot express, `LAUNCH_FAILED`.
  *
  * @example
  * const answer = await launch({ target: "kubernetes", gpus: "2", args: ["python", "train.py"] });

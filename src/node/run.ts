@@ -54,7 +54,7 @@ const targets = { docker, podman } as const satisfies Record<LocalEngine, LocalT
 /**
  * Resolves, then runs the image with this process's standard input and output. Answers with the container's exit code; `dryRun` with the command.
  *
- * Throws as `resolve`, `NO_MATCH`, `HOST_BROKEN`, `GPU_BUSY`, `GPU_USE_UNKNOWN`, `LAUNCH_FAILED` if the engine's program does not start, `INTERRUPTED`.
+ * Throws as `resolve`, `NO_MATCH`, `HOST_BROKEN`, `GPU_BUSY`, `GPU_BUSY_UNKNOWN`, `LAUNCH_FAILED` if the engine's program does not start, `INTERRUPTED`.
  *
  * @example
  * process.exitCode = await run({ args: ["python", "train.py"] });

@@ -11,7 +11,7 @@ import { describeUnit, describeUse, type GpuUnit, traitsOf } from "./gpu-units.t
 
 type Refusal = Extract<GpuChoice, { readonly ok: false }>;
 
-/** `GPU_BUSY` or `GPU_USE_UNKNOWN`. The holders are asked for only on the host itself. */
+/** `GPU_BUSY` or `GPU_BUSY_UNKNOWN`. The holders are asked for only on the host itself. */
 export async function refusedGpus(
   refusal: Refusal,
   isHere: boolean,
@@ -21,12 +21,12 @@ export async function refusedGpus(
   return gpusBusy(refusal, await findHolders(nodeHostIo(env), taken));
 }
 
-/** `GPU_BUSY` with the holders of the GPUs that are not free; `GPU_USE_UNKNOWN` where those of unknown use would be enough. */
+/** `GPU_BUSY` with the holders of the GPUs that are not free; `GPU_BUSY_UNKNOWN` where those of unknown use would be enough. */
 export function gpusBusy({ wanted, free, taken }: Refusal, holders: GpuHolders): ImgmatchError {
   const total = free.length + taken.length;
   const unknown = taken.filter(({ use }) => use === "unknown").length;
   const details = taken.map((unit) => `  ${describeTaken(unit, holders)}`);
-  const refuse = (code: "GPU_BUSY" | "GPU_USE_UNKNOWN", summary: string, fix: string) =>
+  const refuse = (code: "GPU_BUSY" | "GPU_BUSY_UNKNOWN", summary: string, fix: string) =>
     new ImgmatchError({ code, message: `${count(wanted)} asked for, ${summary}`, details, fix });
   if (total < wanted)
     return refuse(
@@ -45,7 +45,7 @@ export function gpusBusy({ wanted, free, taken }: Refusal, holders: GpuHolders):
     );
   const isAll = unknown === total;
   return refuse(
-    "GPU_USE_UNKNOWN",
+    "GPU_BUSY_UNKNOWN",
     isAll
       ? "and the host's facts do not tell which are in use"
       : `${known}, the use of ${unknown} is not known`,
