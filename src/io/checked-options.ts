@@ -29,8 +29,13 @@ type OptionKinds = Readonly<Record<string, OptionKind>>;
  */
 export function checked<Face>(name: keyof typeof table, face: Face): Face {
   const call = face as (...args: readonly unknown[]) => Promise<unknown>;
-  const checkedCall: typeof call = async (...args) => {
-    throwProblems(mistakesIn(name, table[name], args[0]));
+  // Not async: that would take the program's own line out of an error's stack.
+  const checkedCall: typeof call = (...args) => {
+    try {
+      throwProblems(mistakesIn(name, table[name], args[0]));
+    } catch (error) {
+      return Promise.reject(error);
+    }
     return call(...args);
   };
   return checkedCall as Face;
