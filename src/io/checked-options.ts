@@ -29,9 +29,20 @@ type OptionKinds = Readonly<Record<string, OptionKind>>;
  */
 export function checked<Face>(name: keyof typeof table, face: Face): Face {
   const call = face as (...args: readonly unknown[]) => Promise<unknown>;
-  const checkedCall: typeof call = async (...args) => {
-    throwProblems(mistakesIn(name, table[name], args[0]));
-    return call(...args);
+  // Not async, so that the program's own line is in an error's stack.
+  const checkedCall: typeof call = (...args) => {
+    try {
+      throwProblems(mistakesIn(name, table[name], args[0]));
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    // One line more in a stack, in place of the one that is here.
+    Error.stackTraceLimit++;
+    try {
+      return call(...args);
+    } finally {
+      Error.stackTraceLimit--;
+    }
   };
   return checkedCall as Face;
 }
