@@ -129,15 +129,7 @@ interface Context {
 function walker({ reader, words, isError, budget, seen }: Context) {
   let missing: ReadonlySet<string> = new Set();
 
-  const answer = (names: readonly string[], shift: number): Bits => {
-    let zeros = 0;
-    names.forEach((name, bit) => {
-      if (name !== "-") seen.add(name);
-      if (missing.has(name)) zeros |= 1 << bit;
-    });
-    return { zeros: zeros >>> shift, ones: 0, asked: true };
-  };
-
+  const answer = (names: readonly string[], shift: number) => answerOf(names, shift, missing, seen);
   const values = valueReader(words, answer);
   const { instruction, placeOf } = values;
 
@@ -147,17 +139,14 @@ function walker({ reader, words, isError, budget, seen }: Context) {
     const found = new Set<End>();
     const decided: Node[] = [];
     const been = new Set<string>();
-    const meetings = new Map<string, number>();
+    const meet = meetings();
     const queue = [from];
     let isCut = false;
     for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
       let now: Node | null = node;
       for (let steps = 0; now !== null; steps++) {
         if (been.has(keyOf(now))) break;
-        const place = placesOf(now);
-        const met = (meetings.get(place) ?? 0) + 1;
-        meetings.set(place, met);
-        if (met > mostMeetings) now = withAnswersAlone(now);
+        now = meet(now);
         const key = keyOf(now);
         if (been.has(key)) break;
         been.add(key);
@@ -255,6 +244,32 @@ const keptOf = (registers: Node["registers"]) => new Map([...registers].filter((
 function statusEnd(status: Value | undefined, unknown: End): End {
   const number = numberOf(status);
   return number === null ? unknown : number === 0 ? "passed" : "refused";
+}
+
+/** The bits that a CPU without the features answers; the names are seen. */
+function answerOf(
+  names: readonly string[],
+  shift: number,
+  missing: ReadonlySet<string>,
+  seen: Set<string>,
+): Bits {
+  let zeros = 0;
+  names.forEach((name, bit) => {
+    if (name !== "-") seen.add(name);
+    if (missing.has(name)) zeros |= 1 << bit;
+  });
+  return { zeros: zeros >>> shift, ones: 0, asked: true };
+}
+
+/** Tells with what a way goes on from a place where many have met. */
+function meetings(): (node: Node) => Node {
+  const counts = new Map<string, number>();
+  return (node) => {
+    const place = placesOf(node);
+    const met = (counts.get(place) ?? 0) + 1;
+    counts.set(place, met);
+    return met > mostMeetings ? withAnswersAlone(node) : node;
+  };
 }
 
 function withAnswersAlone(node: Node): Node {
