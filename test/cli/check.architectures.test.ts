@@ -214,7 +214,7 @@ it("an Arm program that asks the CPU runs, with what it may use and the host lac
   expect(arm64).toEqual({
     fits: true,
     notes: [
-      "it may use sha3, which this host's CPU does not have, where a question of its own, which nobody has followed, allows it",
+      "it may use sha3, which this host's CPU does not have: imgmatch did not follow whether the program asks the CPU first",
     ],
   });
 });
