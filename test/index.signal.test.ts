@@ -51,7 +51,7 @@ const asking: Calls = {
   promote: () => ({ from: "1", to: "2", lock: at("lock.json") }),
   prune: () => ({ versions: ["0"], lock: at("lock.json") }),
   publish: () => ({ matrix: at("matrix.yaml"), lock: at("lock.json") }),
-  pull: remote,
+  pull: () => ({ from: `${registry}/team/app:1`, cache: at("cache") }),
   resolve: remote,
   run: remote,
   updateBases: () => ({ matrix: at("matrix.yaml"), lock: at("lock.json") }),
@@ -62,14 +62,14 @@ const asking: Calls = {
 /** Options with which a function asks nobody, or a program that goes on for ever. */
 const local: Calls = {
   doctor: () => ({}),
-  exportGuard: () => ({ ...fleet(), cell: "x86-64-v3" }),
+  exportGuard: () => ({ matrix: at("matrix.yaml"), cell: "x86-64-v3" }),
   exportNfdCompat: () => ({ lock: at("lock.json") }),
   init: () => ({ name: "other" }),
   probe: () => ({}),
   prove: () => ({ self: ["sleep", "600"], variants: root }),
   planAgainst: () => ({ matrix: at("matrix.yaml"), against: at("lock.json"), hosts: [at("host.json")] }),
   pruneLock: fleet,
-  render: fleet,
+  render: () => ({ matrix: at("matrix.yaml") }),
   serve: () => ({ listen: "127.0.0.1:0", lock: at("lock.json"), host: at("host.json") }),
 };
 

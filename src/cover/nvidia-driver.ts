@@ -11,7 +11,7 @@ import { viewHost } from "../resolve/host-view.ts";
 export function withDriver(facts: HostFacts, driver: string): HostFacts {
   const { nvidia } = facts;
   if (nvidia == null || nvidia.driver === null) return facts;
-  if (viewHost(facts).nvidia?.scale !== "linux") return facts;
+  if (viewHost(facts).nvidia?.driverScale !== "linux") return facts;
   const library = nvidia.library === null ? null : driver;
   return { ...facts, nvidia: { ...nvidia, driver, library, cuda: cudaOfDriver(driver) } };
 }

@@ -109,6 +109,7 @@ export interface NvidiaFacts {
   readonly ready?: boolean;
   /** CUDA started here and found a device for each GPU. Absent if nobody asked it. */
   readonly starts?: boolean;
+  /** In a host's facts the visible GPUs alone: those that device nodes, `CUDA_VISIBLE_DEVICES` and the like leave to a program. */
   readonly gpus: readonly GpuFacts[];
   /** Facts that are unknown: their values mean nothing. */
   readonly unknown?: readonly OpenGpuFact[];

@@ -21,7 +21,7 @@ import { groupBy } from "../io/collections.ts";
 import { selectImages } from "./cells/select.ts";
 import type { Guarding } from "./dockerfile/guard.ts";
 import { type FleetChoice, fleetAt, lockFileOf } from "./open/fleet-choice.ts";
-import { recallBuilt } from "./open/prepare-build.ts";
+import { planFromLock } from "./open/prepare-build.ts";
 
 export type { AuditedCell, AuditEvent } from "./audit/audit-images.ts";
 
@@ -59,7 +59,7 @@ async function auditIn(asked: AuditOptions, world: World & Examining & Guarding)
 async function auditBuilt(asked: AuditOptions, world: World & Examining & Guarding): Promise<AuditAnswer> {
   const { fleet, lockFile, only } = await fleetAt(asked, world);
   const { replaceBase } = asked;
-  const { lock, plan } = await recallBuilt(fleet, { only, lockFile, replaceBase, published: false });
+  const { lock, plan } = await planFromLock(fleet, { only, lockFile, replaceBase, published: false });
   const built = plan.cells.filter(isBuilt);
   const effects = new Map<string, ImageEffect>();
   const answer = await auditWanted(built.map(auditSubject), lock, asked, world, effects);

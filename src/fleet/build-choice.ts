@@ -24,7 +24,7 @@ export type BuildPace = Pick<BuildChoice, "concurrency" | "maxFailures" | "cellT
 
 const accessFlags = { ca: true, plainHttp: true, timeout: true } as const;
 
-export function partsOf(options: BuildChoice & LocalBaseChoice) {
+export function splitBuildOptions(options: BuildChoice & LocalBaseChoice) {
   return {
     place: partOf<FleetPlace>(options, {
       matrix: true,

@@ -6,15 +6,15 @@ import { readLockIfPresent } from "../lock/store/lock-file.ts";
 import { updateLock } from "../lock/store/update-lock.ts";
 import type { Digest } from "../oci/digest.ts";
 import { registryFor, registryToWrite } from "../oci/registry/registry-access.ts";
-import { type BuildChoice, partsOf } from "./build-choice.ts";
+import { type BuildChoice, splitBuildOptions } from "./build-choice.ts";
 import { withImages } from "./engines/built-cell.ts";
 import { localEngineOf, requirePush } from "./engines/engine-choice.ts";
 import type { Guarding } from "./dockerfile/guard.ts";
 import { fleetAt } from "./open/fleet-choice.ts";
-import { type LocalBaseChoice, prepareBuild, recallBuilt } from "./open/prepare-build.ts";
+import { type LocalBaseChoice, prepareBuild, planFromLock } from "./open/prepare-build.ts";
 import { type PlanJson, planToJson } from "./plan/plan-json.ts";
 import type { PlannedCell } from "./plan/planned-cell.ts";
-import { carryImages, goneNotes, signedImages, withoutGone } from "./publish/carried-images.ts";
+import { takeOverImages, goneNotes, signedImages, withoutGone } from "./publish/carried-images.ts";
 import { planIndexConflicts, pushConflicts } from "./publish/index-conflicts.ts";
 import type { Judging } from "./publish/seal.ts";
 import type { SignatureDemands } from "../oci/trust-flags.ts";
@@ -71,7 +71,7 @@ async function buildIn(
 ): Promise<BuildAnswer | PlanJson> {
   const { push = false, dryRun = false, strict = false, takeOver } = options;
   const { index = false, replaceIndex: replace = false } = options;
-  const { place, bases, engine, access, signer, pace } = partsOf(options);
+  const { place, bases, engine, access, signer, pace } = splitBuildOptions(options);
   if (!push) refuseWithoutPush({ sign: signer.sign, index, replace, takeOver: takeOver !== undefined });
   if (!dryRun) requirePush(engine, push);
   const signFleet = await world.openSigner(signer, world);
@@ -94,11 +94,11 @@ async function buildIn(
   const { lock, unresolved } = prepared;
   const mayAsk = push && !(dryRun && bases.offline);
   const mayConflict = mayAsk && !replace;
-  const writes =
+  const written =
     push && !dryRun ? writtenRepositories(prepared.plan, { index, signs: signFleet !== null }) : [];
-  const ask = () => registryFor(access, world, { writes });
+  const ask = () => registryFor(access, world, { writes: written });
   const isBuilt = ({ action }: PlannedCell) => action === "build";
-  if (prepared.plan.cells.some(isBuilt)) await requireRightToPush(writes, ask);
+  if (prepared.plan.cells.some(isBuilt)) await requireRightToPush(written, ask);
   const tell = (line: string) => note(world, [line]);
   const older = async () => {
     if (takeOver === undefined) return new Map();
@@ -106,7 +106,7 @@ async function buildIn(
     return signedImages(fleet.matrix, takeOver, trust, { connect: ask, tell });
   };
   const { plan, gone } = mayAsk
-    ? await carryImages(prepared.plan, { lock, index, ask, older: await older() })
+    ? await takeOverImages(prepared.plan, { lock, index, ask, older: await older() })
     : { plan: prepared.plan, gone: new Map<string, Digest>() };
   note(world, goneNotes(gone));
   // With the version's index, now or when `publish` is to write it.
@@ -119,7 +119,7 @@ async function buildIn(
   }
   // Images that the index will refuse are refused before anything is built and pushed.
   throwProblems(conflicts);
-  const registry = await registryToWrite(writes, access, world);
+  const registry = await registryToWrite(written, access, world);
   const signing = signFleet && (await signFleet(fleet.matrix.repository, registry));
   const means = { engine, access, registry, lockFile, pace };
   const run = { ...means, push, signing, strict, unresolved };
@@ -135,7 +135,7 @@ async function buildIn(
   world.onEvent({ type: "publish" });
   // The lock has the images now: what it keeps is signed, and its index is written, also where some cells failed.
   const { replaceBase } = bases;
-  const recalled = await recallBuilt(fleet, { only, lockFile, replaceBase, published: true });
+  const recalled = await planFromLock(fleet, { only, lockFile, replaceBase, published: true });
   const made = new Set(summary.results.flatMap(({ cell, status }) => (status === "built" ? [cell] : [])));
   const built = withoutGone(recalled.plan, new Map([...gone].filter(([cell]) => !made.has(cell))));
   if (index) {

@@ -11,7 +11,7 @@ import { contextTime } from "./engines/source-date-epoch.ts";
 import { keepContext } from "./engines/staged-context.ts";
 import { type ContextFolder, copyingAnew, jobOf, requireReady } from "./engines/jobs.ts";
 import type { CellContext } from "./context/cell-context.ts";
-import { oncePer } from "./cells/once-per.ts";
+import { memoizeBy } from "./cells/memoize-by.ts";
 import { groupBy, remember } from "../io/collections.ts";
 import { listContext } from "./context/context.ts";
 import { takenFiles } from "./context/context-inputs.ts";
@@ -147,7 +147,7 @@ async function folderProblems(
   isWritten: boolean,
 ): Promise<readonly Problem[]> {
   const { entries } = await listContext(dir, { file: dir });
-  const takenOf = oncePer((use: ContextUse) => takenFiles(use, entries));
+  const takenOf = memoizeBy((use: ContextUse) => takenFiles(use, entries));
   const [sent, known] = [new Set<string>(), new Set<string>()];
   const seen = new Set<CellContext>();
   for (const { cell, context } of cells) {

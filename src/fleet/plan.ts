@@ -117,12 +117,13 @@ async function askRegistries(
   registry: FullRegistryClient,
   onProblem: (problem: Problem) => void,
 ): Promise<Plan> {
-  const [view, survey, { carryImages }, { planIndexConflicts, withoutTaken }] = await Promise.all([
-    import("./plan/registry-view.ts"),
-    import("./publish/survey.ts"),
-    import("./publish/carried-images.ts"),
-    import("./publish/index-conflicts.ts"),
-  ]);
+  const [view, survey, { takeOverImages: carryImages }, { planIndexConflicts, withoutTaken }] =
+    await Promise.all([
+      import("./plan/registry-view.ts"),
+      import("./publish/survey.ts"),
+      import("./publish/carried-images.ts"),
+      import("./publish/index-conflicts.ts"),
+    ]);
   const { plan: carried } = await carryImages(local, { lock, index: false, ask: async () => registry });
   const found = await survey.surveyRegistries(carried, { registry, findBaseDigest });
   const planned = view.withRegistryView(carried, found);

@@ -5,10 +5,10 @@ import { inWorld, note, type World } from "../io/world.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
 import { readLockIfPresent } from "../lock/store/lock-file.ts";
 import { registryFor, registryToWrite } from "../oci/registry/registry-access.ts";
-import { type BuildChoice, partsOf } from "./build-choice.ts";
+import { type BuildChoice, splitBuildOptions } from "./build-choice.ts";
 import { selectImages } from "./cells/select.ts";
 import { fleetAt, lockFileOf } from "./open/fleet-choice.ts";
-import { recallBuilt } from "./open/prepare-build.ts";
+import { planFromLock } from "./open/prepare-build.ts";
 import type { PlannedCell } from "./plan/planned-cell.ts";
 import { tellStaying } from "./publish/announcement.ts";
 import { planIndexConflicts } from "./publish/index-conflicts.ts";
@@ -48,7 +48,7 @@ async function publishIn(
   world: World<FleetBuildEvent> & BuildPorts & Guarding,
 ): Promise<BuildAnswer> {
   const { replaceIndex: replace = false } = options;
-  const { place, bases, engine, access, signer, pace } = partsOf(options);
+  const { place, bases, engine, access, signer, pace } = splitBuildOptions(options);
   const { signal } = world;
   const signFleet = await world.openSigner(signer, world);
   const lock = await readLockIfPresent(lockFileOf(place));
@@ -65,7 +65,7 @@ async function publishIn(
   const { fleet, lockFile, only } = await fleetAt(place, world);
   const { replaceBase } = bases;
   const recall = async () =>
-    (await recallBuilt(fleet, { only, lockFile, replaceBase, published: true })).plan;
+    (await planFromLock(fleet, { only, lockFile, replaceBase, published: true })).plan;
   const recalled = await recall();
   const before = (await recordDeprecated(recalled, lockFile)) ? await recall() : recalled;
   const unpushed = { ...before, cells: before.cells.filter(isUnpushed), retired: [] };

@@ -9,7 +9,7 @@ import {
   withSide,
 } from "../lock/requirement.ts";
 import { noDigest } from "../oci/digest.ts";
-import { askNow, checkFitBy } from "../resolve/check-fit.ts";
+import { askWithoutCache, checkFitBy } from "../resolve/check-fit.ts";
 import type { HostView } from "../resolve/host-view.ts";
 import type { Misfit } from "../resolve/verdict.ts";
 import type { ImageInspection } from "./inspection.ts";
@@ -37,7 +37,12 @@ export function lackingLibraries(
     if (targets.length === 0) return [];
     const code = codeOf(library, answerOfSide(releaseOf, side));
     const own = withSide(requires, { ...side, needs: { ...side.needs, code } } as Side);
-    const misfit = checkFitBy(askNow, { platform, requires: own, axes: {}, digest: noDigest }, view, {});
+    const misfit = checkFitBy(
+      askWithoutCache,
+      { platform, requires: own, axes: {}, digest: noDigest },
+      view,
+      {},
+    );
     return misfit.ok ? [] : [{ path, misfit, isOfVendor: isOfVendor(path) }];
   });
 }

@@ -62,8 +62,8 @@ const describeSide: BySideOfHost<readonly string[], [otherProblems: readonly Hos
         `${label}, compute capability ${compute === null ? "unknown" : `${compute.major}.${compute.minor}`}`,
     ),
   ],
-  amd: ({ driver, driven, gpus, besides }) => [
-    driven
+  amd: ({ driver, hasDriver, gpus, besides }) => [
+    hasDriver
       ? `AMD driver ${driver === null ? "amdgpu of the kernel" : `amdgpu ${driver.text}`}`
       : "an AMD GPU and no amdgpu driver",
     ...gpus.map(({ label, target }) => `${label}, ${target ?? "target unknown"}`),

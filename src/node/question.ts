@@ -44,7 +44,7 @@ export interface AgeChoice {
 }
 
 /** The options that are about no host. */
-type FleetChoice = Omit<QuestionOptions, keyof HostChoice> & AgeChoice;
+type FleetQuestionOptions = Omit<QuestionOptions, keyof HostChoice> & AgeChoice;
 
 export interface FleetQuestion {
   readonly lock: Lock;
@@ -99,7 +99,7 @@ export function requireMatch(
 
 /** Reads the part of a question that is about no host. */
 export async function readFleetQuestion(
-  flags: FleetChoice,
+  flags: FleetQuestionOptions,
   world: World & QuestionPorts,
 ): Promise<FleetQuestion> {
   const { lock, signed } = await readFleet(flags, world);
@@ -115,7 +115,7 @@ export async function choiceOf({
   cpu = false,
   requireGpu = false,
   deprecated = true,
-}: FleetChoice) {
+}: FleetQuestionOptions) {
   // The first date of a process reads the machine's time zone.
   const today = () => new Date().toISOString().slice(0, "2026-12-31".length);
   const day = deprecated ? {} : { notDeprecatedOn: today() };
@@ -132,7 +132,7 @@ export async function heldBy(
 }
 
 async function readFleet(
-  flags: FleetChoice,
+  flags: FleetQuestionOptions,
   world: World & QuestionPorts,
 ): Promise<Pick<FleetQuestion, "lock" | "signed">> {
   const { reference, from = reference, lock } = flags;

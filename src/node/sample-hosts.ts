@@ -19,7 +19,7 @@ export const compatViews: readonly CompatView[] = [...compatAdds, null].flatMap(
 );
 
 interface SampleGpu {
-  readonly scale?: NvidiaView["scale"];
+  readonly scale?: NvidiaView["driverScale"];
   readonly module?: NvidiaView["module"];
   readonly class?: GpuClass;
   readonly compute?: ComputeCapability | null;
@@ -41,11 +41,11 @@ export function sampleNvidia(
 ): NvidiaView {
   return {
     driver: parseDriverVersion(driver),
-    driven: true,
+    hasDriver: true,
     driverText: driver,
     module,
     cuda: cudaVersion === null ? null : { text: cudaVersion, parts: parseVersion(cudaVersion) ?? [] },
-    scale,
+    driverScale: scale,
     compat,
     gpus: [{ index: 0, label: "GPU 0", compute, class: gpuClass, integrated: null, brand }],
   };

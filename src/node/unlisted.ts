@@ -36,8 +36,8 @@ async function ofHost(facts: HostFacts): Promise<readonly string[]> {
 }
 
 const ofSide: BySideOfHost<Promise<readonly string[]>> = {
-  async nvidia({ driver, scale, gpus }) {
-    const floor = scale === "linux" && driver !== null ? cudaFloor(driver.text) : null;
+  async nvidia({ driver, driverScale, gpus }) {
+    const floor = driverScale === "linux" && driver !== null ? cudaFloor(driver.text) : null;
     return [
       ...(floor === null ? [] : [`driver branch ${driver?.parts[0]} (CUDA ${floor} or more, by the floor)`]),
       ...gpus.flatMap(({ compute, label }) => {

@@ -8,7 +8,7 @@ export interface AmdView {
   /** Version of AMD's own module; null for the kernel's, which has none, and without a driver. */
   readonly driver: DriverVersion | null;
   /** A driver drives the cards. */
-  readonly driven: boolean;
+  readonly hasDriver: boolean;
   /** The GPUs that programs use. */
   readonly gpus: readonly AmdGpuView[];
   /** GPUs of processors beside a card: programs leave them out. */
@@ -34,7 +34,7 @@ export function viewAmd({ amd, problems, sources }: HostFacts): AmdView | null {
   const driver = amd.driver === null || parts === null ? null : { text: amd.driver, parts };
   return {
     driver,
-    driven: driver !== null || !isDriverless(amd, { problems, sources }),
+    hasDriver: driver !== null || !isDriverless(amd, { problems, sources }),
     gpus: judged.map((gpu) => ({ ...viewAmdGpu(gpu), ...(amd.override && { override: amd.override }) })),
     besides: besides.map(viewAmdGpu),
   };
@@ -67,7 +67,7 @@ export function unknownAmdFacts(facts: HostFacts): readonly string[] {
   const view = viewAmd(facts);
   // The place in the facts file.
   const place = (index: number) => amd?.gpus.findIndex((gpu) => gpu.index === index) ?? index;
-  const targets = (view?.driven === true ? view.gpus : []).flatMap(({ target, index }) =>
+  const targets = (view?.hasDriver === true ? view.gpus : []).flatMap(({ target, index }) =>
     target === null ? [`gpus[${place(index)}].target`] : [],
   );
   return [...unknown, ...targets].map((fact) => `amd.${fact}`);

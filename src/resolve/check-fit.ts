@@ -52,7 +52,8 @@ export type AskRule = <Image, Asked extends keyof HostView, Answer>(
   options: FitOptions,
 ) => Answer;
 
-export const askNow: AskRule = (rule, image, host, options) => rule.answer(rule.image(image), host, options);
+export const askWithoutCache: AskRule = (rule, image, host, options) =>
+  rule.answer(rule.image(image), host, options);
 
 /**
  * Answers with the fit of an image on a host, or with the first reason against the image.
@@ -63,7 +64,7 @@ export const askNow: AskRule = (rule, image, host, options) => rule.answer(rule.
  */
 export function checkFit(image: ImageToFit, host: HostFacts, options: FitOptions = {}): Verdict {
   const view = viewHost(host);
-  const verdict = checkFitBy(askNow, image, view, options);
+  const verdict = checkFitBy(askWithoutCache, image, view, options);
   return verdict.ok ? verdict : withWorkingCures(verdict, image, view, options);
 }
 
@@ -94,10 +95,10 @@ function checkOne(ask: AskRule, image: ImageToFit, host: HostView, options: FitO
     const found = ask(rule, image, host, options);
     if (found !== null) return found;
   }
-  const served = askGpus(ask, image, host, options);
-  if (served !== null && !("ok" in served)) return served[0];
+  const gpuAnswer = askGpus(ask, image, host, options);
+  if (gpuAnswer !== null && !("ok" in gpuAnswer)) return gpuAnswer[0];
   const builtFor = ask(builtForRule, image, host, options);
-  return { ...(served ?? { ok: true, tier: "native", code: [] }), builtFor };
+  return { ...(gpuAnswer ?? { ok: true, tier: "native", code: [] }), builtFor };
 }
 
 type GpuRule = Rule<unknown, keyof HostView, GpuFit | Misfits | null>;
@@ -112,7 +113,7 @@ function askGpus(ask: AskRule, image: ImageToFit, host: HostView, options: FitOp
 
 /** Answers with every reason against an image, in the order of the rules; empty when it fits. */
 export function findMisfits(image: ImageToFit, host: HostView, options: FitOptions = {}): readonly Misfit[] {
-  return findMisfitsBy(askNow, image, host, options).map((found) =>
+  return findMisfitsBy(askWithoutCache, image, host, options).map((found) =>
     withWorkingCures(found, image, host, options),
   );
 }
@@ -191,7 +192,7 @@ export function withWorkingCures(
 
 /** Only hardware decides: whether the image is built and asked for is another matter. */
 const trial: Trial = (image, host) =>
-  new Set(findMisfitsBy(askNow, { ...image, digest: noDigest }, host, {}).map(({ code }) => code));
+  new Set(findMisfitsBy(askWithoutCache, { ...image, digest: noDigest }, host, {}).map(({ code }) => code));
 
 /** Some host could get this image as the answer. */
 export function isEligible(image: ImageToFit, options: FitOptions): boolean {

@@ -13,7 +13,7 @@ import { parseRequirement } from "../lock/parse-requirement.ts";
 import { type HostView, viewHost } from "./host-view.ts";
 import { gpuAt } from "./describe-code.ts";
 import { describeMeasured } from "./describe-measured.ts";
-import { askNow, checkFitBy, findMisfits } from "./check-fit.ts";
+import { askWithoutCache, checkFitBy, findMisfits } from "./check-fit.ts";
 import { checkAmdPresence } from "./rules/amd/amd-gpus.ts";
 import { checkBrokenHost } from "./rules/broken-host.ts";
 import { checkGpuCode } from "./rules/nvidia/gpu-code.ts";
@@ -244,7 +244,7 @@ function judged(
   const requires = neededRequirement(image);
   // The user has chosen a CPU image by its name: broken GPUs are no reason against it.
   const options = { ...choice, cpuOnly: choice.cpuOnly === true || !needsGpus(requires) };
-  const verdict = checkFitBy(askNow, image, view, options);
+  const verdict = checkFitBy(askWithoutCache, image, view, options);
   const known = { unknown: [], requires, measured };
   if (!verdict.ok)
     return { ...known, ...unfit, fits: false, reasons: findMisfits(image, view, options), code: [] };

@@ -113,17 +113,17 @@ function keyOf(view: HostView, maker: string | null, asked: AskedFacts): string 
 }
 
 const keyOfSide: BySideOfHost<unknown, [asked: AskedFacts]> = {
-  nvidia: ({ driverText, module, cuda, scale, compat, gpus }, asked) => [
+  nvidia: ({ driverText, module, cuda, driverScale, compat, gpus }, asked) => [
     driverText,
     module,
     cuda?.text ?? null,
-    scale,
+    driverScale,
     asked.compat ? compat : null,
     unique(gpus.map((gpu) => JSON.stringify([gpu.compute, gpu.class, gpu.brand]))),
   ],
   // For a fleet without images for AMD, a class only says that a GPU of AMD stays unused.
-  amd: ({ driver, driven, gpus }, asked) => [
-    driven,
+  amd: ({ driver, hasDriver, gpus }, asked) => [
+    hasDriver,
     gpus.some(({ integrated }) => integrated !== true),
     asked.vendors.includes("amd")
       ? [driver?.text ?? null, unique(gpus.map(({ target, sramecc }) => `${target} ${sramecc}`))]

@@ -17,7 +17,7 @@ export interface VendorView extends Record<GpuVendor, SideView> {
 
 export interface SideView {
   /** A driver drives the cards. */
-  readonly driven: boolean;
+  readonly hasDriver: boolean;
   /** The GPUs that programs use. */
   readonly gpus: readonly { readonly label: string; readonly integrated: boolean | null }[];
 }
@@ -139,7 +139,7 @@ export function usableGpus(
   vendors: readonly GpuVendor[],
 ): readonly { readonly label: string; readonly vendor: GpuVendor }[] {
   return gpuVendors
-    .filter((vendor) => vendors.includes(vendor) && view[vendor]?.driven === true)
+    .filter((vendor) => vendors.includes(vendor) && view[vendor]?.hasDriver === true)
     .flatMap((vendor) => view[vendor]?.gpus.map(({ label }) => ({ label, vendor })) ?? []);
 }
 

@@ -6,7 +6,7 @@ import { ImgmatchError } from "../errors.ts";
 import type { Lock, LockedImage } from "../lock/lock.ts";
 import { remember } from "../io/collections.ts";
 import type { HostView } from "./host-view.ts";
-import { askNow, type AskRule, findMisfitsBy, withWorkingCures } from "./check-fit.ts";
+import { askWithoutCache, type AskRule, findMisfitsBy, withWorkingCures } from "./check-fit.ts";
 import { compareKeys, type SortKey } from "./order-steps.ts";
 import { type FitOptions, fitOptions, type ResolveImageOptions } from "./resolve-options.ts";
 import { effortOf, isOfHost, type Misfit, type Rejection } from "./verdict.ts";
@@ -29,7 +29,7 @@ export function nearestFirst(
   options: ResolveImageOptions,
 ): readonly Miss[] {
   const judge = fitOptions(lock, options);
-  return missesOf(lock, rejected, view, judge, askNow)
+  return missesOf(lock, rejected, view, judge, askWithoutCache)
     .sort((a, b) => compareKeys(a.key, b.key))
     .map((miss) => withCures(miss, view, judge));
 }

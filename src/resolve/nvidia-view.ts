@@ -19,7 +19,7 @@ import { packageCures, type PackageCures } from "../facts/toolkit-cures.ts";
 
 export interface NvidiaView {
   /** A driver drives the cards. */
-  readonly driven: boolean;
+  readonly hasDriver: boolean;
   /** The driver itself lists the cards, whatever the tables say of it. */
   readonly starts?: boolean;
   /** null for a device without a driver, and for a version that cannot be read. */
@@ -30,7 +30,7 @@ export interface NvidiaView {
   /** The driver's CUDA version, by the driver's report or by its branch; null when neither is known. */
   readonly cuda: CudaVersion | null;
   /** The numbering of the driver's versions. */
-  readonly scale: DriverScale;
+  readonly driverScale: DriverScale;
   readonly gpus: readonly GpuView[];
   readonly compat: CompatView;
 }
@@ -90,18 +90,18 @@ function viewCompat({ nvidia, toolkit, compat }: HostFacts["runtime"]): CompatVi
 export function viewNvidia(facts: HostFacts): NvidiaView | null {
   const { nvidia } = facts;
   if (nvidia == null) return null;
-  const scale = scaleOf(nvidia);
+  const driverScale = scaleOf(nvidia);
   const driver = nvidia.driver === null ? null : parseDriverVersion(nvidia.driver);
   const reported = nvidia.cuda === null ? null : parseCudaVersion(nvidia.cuda);
-  const byBranch = driver === null || scale !== "linux" ? null : cudaOfDriver(driver.text);
+  const byBranch = driver === null || driverScale !== "linux" ? null : cudaOfDriver(driver.text);
   return {
     driver,
-    driven: nvidia.driver !== null,
+    hasDriver: nvidia.driver !== null,
     ...(nvidia.starts && { starts: true }),
     driverText: nvidia.driver,
     module: nvidia.module,
     cuda: reported ?? (byBranch === null ? null : parseCudaVersion(byBranch)),
-    scale,
+    driverScale,
     compat: viewCompat(facts.runtime),
     gpus: nvidia.gpus.map((gpu) => ({
       index: gpu.index,
@@ -109,8 +109,8 @@ export function viewNvidia(facts: HostFacts): NvidiaView | null {
       compute: gpu.compute === null ? null : parseComputeCapability(gpu.compute),
       class: gpu.class,
       integrated: gpu.integrated,
-      brand: brandOf(gpu, scale === "linux" ? driver : null),
-      brandUnder: (other) => brandOf(gpu, scale === "linux" ? other : null),
+      brand: brandOf(gpu, driverScale === "linux" ? driver : null),
+      brandUnder: (other) => brandOf(gpu, driverScale === "linux" ? other : null),
     })),
   };
 }

@@ -10,7 +10,7 @@ import { type ImmutableReference, immutableReference, localReference } from "../
 import { sortedEntries } from "../io/collections.ts";
 import { describeMeasured } from "./describe-measured.ts";
 import { type HostView, viewHost } from "./host-view.ts";
-import { askNow, type AskRule, checkFitBy, withWorkingCures } from "./check-fit.ts";
+import { askWithoutCache, type AskRule, checkFitBy, withWorkingCures } from "./check-fit.ts";
 import type { Candidate, OrderStep } from "./order-steps.ts";
 import { requireKnownAxes } from "./pins.ts";
 import { explainOrder, orderBy, sortCandidates } from "./rank.ts";
@@ -73,7 +73,7 @@ function matchOf(lock: Lock, { ranked: [winner, next], order }: Ranking): Match 
 
 /** Judges every image, and puts the images that fit in a total order. Throws as {@link resolveImage} does. */
 export function rankImages(lock: Lock, host: HostFacts, options: ResolveImageOptions = {}): Ranking {
-  return rank(prepareRanking(lock, options), host, viewHost(host), askNow);
+  return rank(prepareRanking(lock, options), host, viewHost(host), askWithoutCache);
 }
 
 /** The part of a question that is the same for every host. */

@@ -29,7 +29,7 @@ export function suggestCell(host: HostView, lock: Pick<Lock, "images">): string 
       continue;
     if (host.unknownGpuFacts[vendor].length > 0) return null;
     const side = host[vendor];
-    if (side?.driven === true && side.gpus.length > 0)
+    if (side?.hasDriver === true && side.gpus.length > 0)
       return answerOfHost(suggestions, vendor, host, host, fleet);
   }
   return fleet.adopts

@@ -55,7 +55,7 @@ it("audit asks for no matrix, and takes no flags about one", async () => {
     out: expect.stringContaining('"unpublished"'),
   });
   const other = await run(folder, ["audit", "--registry", "registry.example.com/other"]);
-  expect(other).toMatchObject({ exit: 2, err: expect.stringContaining("images that others built") });
+  expect(other).toMatchObject({ exit: 2, err: expect.stringContaining("this lock is of adopted images") });
   const none = await run(folder, ["audit", "--only", "2.0"]);
   expect(none.err).toContain("fix: its cells are 1.0");
 });

@@ -41,7 +41,7 @@ describe("an image's compatibility specification", () => {
           expect(tag).toBe(locked.tag);
           for (const host of hosts
             // A Tegra has drivers of its own scale, of which a specification says nothing.
-            .filter((host) => (viewHost(host).nvidia?.scale ?? "linux") === "linux")
+            .filter((host) => (viewHost(host).nvidia?.driverScale ?? "linux") === "linux")
             .map(ofItsBranch)) {
             const fits = checkFit(locked, host, { cpuOnly: cuda === null }).ok;
             const features = { "local.label": featureFile(host) };

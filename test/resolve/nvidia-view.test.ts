@@ -76,7 +76,7 @@ describe("the numbering of drivers", () => {
     [[a100], "l4t", "l4t"],
   ])("of GPUs %#", (gpus, told, expected) => {
     const change = told === undefined ? {} : { driverScale: told };
-    expect(viewNvidia(gpuHost(gpus, "540.4.0", null, { nvidiaChange: change }))?.scale).toBe(expected);
+    expect(viewNvidia(gpuHost(gpus, "540.4.0", null, { nvidiaChange: change }))?.driverScale).toBe(expected);
   });
 
   it("decides what the driver's branch tells: its CUDA, and the brand of its cards", () => {

@@ -7,7 +7,7 @@ import { driverFloor, findToolkit } from "../../src/hardware/cuda-toolkits.ts";
 import { parseHostFacts } from "../../src/facts/parse-facts.ts";
 import type { LockedImage } from "../../src/lock/lock.ts";
 import { viewHost } from "../../src/resolve/host-view.ts";
-import { askNow, checkFitBy } from "../../src/resolve/check-fit.ts";
+import { askWithoutCache, checkFitBy } from "../../src/resolve/check-fit.ts";
 import { suggestCell } from "../../src/resolve/suggest-cell.ts";
 import { machines } from "../host/machines.ts";
 import { image } from "./support/locks.ts";
@@ -34,7 +34,7 @@ describe.each(Object.keys(machines))("%s", (name) => {
 
   it(suggestion ?? "no cell, where a CPU or a GPU is not known", () => {
     if (suggestion === null) return expect(cannotSuggest).toContain(name);
-    const verdict = checkFitBy(askNow, imageOf(suggestion ?? ""), { ...host, broken: [] }, {});
+    const verdict = checkFitBy(askWithoutCache, imageOf(suggestion ?? ""), { ...host, broken: [] }, {});
     expect(verdict).toMatchObject({ ok: true, tier: "native" });
   });
 });

@@ -2,7 +2,7 @@
 
 import { groupBy, once } from "../../io/collections.ts";
 import { viewHost } from "../../resolve/host-view.ts";
-import { askNow, checkFitBy } from "../../resolve/check-fit.ts";
+import { askWithoutCache, checkFitBy } from "../../resolve/check-fit.ts";
 import { fitOptions, type ResolveImageOptions } from "../../resolve/resolve-options.ts";
 import { explainOrder } from "../../resolve/rank.ts";
 import { createResolver } from "../../resolve/resolver.ts";
@@ -67,7 +67,7 @@ export function answersOf(
       const image = lock.images[cell];
       const judge = fitOptions(lock, options);
       const found = views().flatMap((view, place) => {
-        const verdict = image === undefined ? null : checkFitBy(askNow, image, view, judge);
+        const verdict = image === undefined ? null : checkFitBy(askWithoutCache, image, view, judge);
         return verdict === null || verdict.ok ? [] : [{ code: verdict.code, place }];
       });
       const groups = groupBy(found, ({ code }) => code);

@@ -4,7 +4,7 @@ import type { Problem } from "../../errors.ts";
 import { remember } from "../../io/collections.ts";
 import type { Located, Matrix, SettingName, Settings, Value } from "../matrix/matrix.ts";
 import { mistake } from "../matrix/matrix-problems.ts";
-import { oncePer } from "./once-per.ts";
+import { memoizeBy } from "./memoize-by.ts";
 
 /** Texts are templates until `renderCellSettings` has rendered them. */
 export interface CellSettings extends Pick<Matrix, SettingName | "args"> {
@@ -40,13 +40,13 @@ export function settingsOf(matrix: Matrix, brought: readonly Bringing[]): CellSe
   });
 }
 
-const merged = oncePer((matrix: Matrix) => ({
+const merged = memoizeBy((matrix: Matrix) => ({
   none: merge(matrix, []),
   several: new Map<string, CellSettings>(),
 }));
 
 let lastNumber = 0;
-const numberOf = oncePer((_: Settings) => ++lastNumber);
+const numberOf = memoizeBy((_: Settings) => ++lastNumber);
 
 const conflicts = new WeakMap<CellSettings, readonly Problem[]>();
 

@@ -7,7 +7,7 @@ import { type Matchable, meets } from "../matrix/meets.ts";
 import { splitKey } from "../matrix/settings.ts";
 import { allValues } from "../matrix/values.ts";
 import type { Cell } from "./cell.ts";
-import { oncePer } from "./once-per.ts";
+import { memoizeBy } from "./memoize-by.ts";
 import { formatPatterns } from "./select.ts";
 
 export function chooseCases(
@@ -38,7 +38,7 @@ export function choose<Chosen>(cases: readonly Case<Chosen>[], cell: Matchable):
   return (met as Case<Chosen> | null)?.chosen ?? null;
 }
 
-const chooserOf = oncePer((cases: readonly Case<unknown>[]) => ({
+const chooserOf = memoizeBy((cases: readonly Case<unknown>[]) => ({
   axes: [...new Set(cases.flatMap(({ when }) => Object.keys(when).map((name) => splitKey(name)[0])))],
   answers: new Map<string, { readonly met: Case<unknown> | null }>(),
 }));

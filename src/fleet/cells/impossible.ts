@@ -12,7 +12,7 @@ import { remember } from "../../io/collections.ts";
 import { answerAbout, type ByCode, gpuAxes } from "../matrix/gpu-axes.ts";
 import type { AccelValue, ComputeValue, MarchValue, Matrix, Toolkits } from "../matrix/matrix.ts";
 import type { Cell } from "./cell.ts";
-import { oncePer, oncePerHardware } from "./once-per.ts";
+import { memoizeBy, memoizeByHardware } from "./memoize-by.ts";
 
 /** The reason why a cell cannot be built or its image would run nowhere; null where none is known. */
 export function whyImpossible(
@@ -22,8 +22,8 @@ export function whyImpossible(
   return unmatched ?? reasons(matrix)(march, accel, compute);
 }
 
-const reasons = oncePer((matrix: Pick<Matrix, "compiler">) =>
-  oncePerHardware((march, accel, compute) => reasonOf(march, accel, compute, matrix)),
+const reasons = memoizeBy((matrix: Pick<Matrix, "compiler">) =>
+  memoizeByHardware((march, accel, compute) => reasonOf(march, accel, compute, matrix)),
 );
 
 function reasonOf(

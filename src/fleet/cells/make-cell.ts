@@ -12,10 +12,10 @@ import { none } from "../matrix/values.ts";
 import type { Cell, CellValues } from "./cell.ts";
 import { type Bringing, settingsOf } from "./cell-settings.ts";
 import { chooseCases } from "./choose-cases.ts";
-import { oncePer, oncePerHardware, oncePerText } from "./once-per.ts";
+import { memoizeBy, memoizeByHardware, memoizeText } from "./memoize-by.ts";
 
 /** The march of a matrix without an axis `march`: every machine of the platform runs it. */
-const baseline = oncePerText((platform): MarchValue => {
+const baseline = memoizeText((platform): MarchValue => {
   const [march] = marchesOn(platform);
   if (march === undefined) throw new InternalError(`the hardware tables have no march of ${platform}`);
   return { kind: "march", label: march.name, at: { file: "" }, settings: {}, data: {}, march, without: [] };
@@ -71,10 +71,10 @@ function bringing(matrix: Matrix, values: CellValues, named: Cell["named"]): rea
   return found;
 }
 
-const isEmpty = oncePer((settings: Settings) => Object.keys(settings).length === 0);
+const isEmpty = memoizeBy((settings: Settings) => Object.keys(settings).length === 0);
 
 /** The same values give the same object, so that a large fleet holds few of them. */
-export const requirementOf = oncePerHardware(
+export const requirementOf = memoizeByHardware(
   (march, accel, compute): Requirement => ({
     cpu: cpuRequirement(march, accel),
     ...(answerAbout(gpuNeeds, accel, compute) ?? noGpus),

@@ -12,7 +12,7 @@ import { allValues } from "../matrix/values.ts";
 import type { Cell } from "./cell.ts";
 import { choose } from "./choose-cases.ts";
 import { shortDigest } from "./input-digest.ts";
-import { oncePer } from "./once-per.ts";
+import { memoizeBy } from "./memoize-by.ts";
 
 const placeholder = /\{\{\s*([^{}]*?)\s*\}\}/g;
 
@@ -116,7 +116,7 @@ function broughtText(name: string, matrix: Matrix, cell: Named) {
 }
 
 /** `cuda.cudnn` → the label of each value that brings a text → the text. */
-const broughtTexts = oncePer((matrix: Pick<Matrix, "axes" | "include">) => {
+const broughtTexts = memoizeBy((matrix: Pick<Matrix, "axes" | "include">) => {
   const found = new Map<string, Map<string, string>>();
   for (const [axis, { data, label }] of allValues(matrix))
     for (const [key, text] of Object.entries(data))

@@ -2,7 +2,7 @@
 
 import type { LockedBase } from "../../lock/lock.ts";
 import { compareText, remember } from "../../io/collections.ts";
-import { oncePer } from "../cells/once-per.ts";
+import { memoizeBy } from "../cells/memoize-by.ts";
 import { digestOf } from "../../oci/digest-of.ts";
 import { type BuildContext, type ContextEntry, type ContextListing, describeContext } from "./context.ts";
 import { type ContextInputs, takenFiles } from "./context-inputs.ts";
@@ -52,7 +52,7 @@ export function cellContexts(listing: ContextListing): (use: ContextUse) => Prom
   const contexts = new Map<string, Promise<CellContext>>();
   const read = new Map<string, Promise<BuildContext>>();
   // Thousands of cells share one use.
-  const keyOf = oncePer((use: ContextUse) => JSON.stringify([use.whole === null && use.takings]));
+  const keyOf = memoizeBy((use: ContextUse) => JSON.stringify([use.whole === null && use.takings]));
   return (use) =>
     remember(contexts, use.whole ?? keyOf(use), async () => {
       const inputs = takenFiles(use, listing.entries);

@@ -7,7 +7,7 @@ import { nameOfSecret, secretIn, secretInHistory } from "../matrix/secret-names.
 import { unsafeArgument } from "../matrix/unsafe-text.ts";
 import { once } from "../../io/collections.ts";
 import { suggest } from "../../io/suggest.ts";
-import { oncePer, oncePerText } from "../cells/once-per.ts";
+import { memoizeBy, memoizeText } from "../cells/memoize-by.ts";
 import { assignmentsIn, type Instructions, offsetIn, parseDockerfile } from "./instructions.ts";
 import { compileText } from "../template/matrix-template.ts";
 import { expandWord, quote } from "./shell-word.ts";
@@ -26,8 +26,8 @@ type Arguments = Readonly<Record<string, string>>;
 export function compileArguments(
   matrix: Matrix,
 ): (cell: Cell, takes?: (name: string) => boolean) => Arguments {
-  const byName = oncePerText((name) =>
-    oncePer((argument: Located<string>) =>
+  const byName = memoizeText((name) =>
+    memoizeBy((argument: Located<string>) =>
       compileText(`the argument ${name}`, argument, matrix.file, (text) => checkValue(name, text, matrix)),
     ),
   );
@@ -47,7 +47,7 @@ export function compileArguments(
 }
 
 /** Most arguments see no other: thousands of cells need nothing for it. */
-const namesOthers = oncePer((args: Readonly<Record<string, Located<string>>>) =>
+const namesOthers = memoizeBy((args: Readonly<Record<string, Located<string>>>) =>
   Object.values(args).some(({ value }) => /\{\{.*\bargs\b/.test(value)),
 );
 
@@ -79,7 +79,7 @@ function argumentsOnce(
   return texts;
 }
 
-const isNone = oncePer((args: object) => Object.keys(args).length === 0);
+const isNone = memoizeBy((args: object) => Object.keys(args).length === 0);
 
 function checkValue(name: string, text: string, { file, notSecret }: Matrix): void {
   const secret = secretIn(name, text, notSecret);

@@ -17,7 +17,7 @@ import type { Matrix } from "../matrix/matrix.ts";
 import { describingArgs } from "../../oci/build-words.ts";
 import { sortedEntries } from "../../io/collections.ts";
 import type { Cell } from "../cells/cell.ts";
-import { oncePer } from "../cells/once-per.ts";
+import { memoizeBy } from "../cells/memoize-by.ts";
 import { quote } from "./shell-word.ts";
 
 const cellLabel = "dev.imgmatch.cell";
@@ -34,8 +34,8 @@ export function metadataInstructions(cell: Cell, matrix: Matrix, base: string): 
 type Part = string | ((cell: Cell, base: string) => string);
 
 /** The text that is equal for cells with one requirement, and a function for each differing part. */
-const sharedParts = oncePer((matrix: Matrix) =>
-  oncePer((requires: Requirement): readonly Part[] => {
+const sharedParts = memoizeBy((matrix: Matrix) =>
+  memoizeBy((requires: Requirement): readonly Part[] => {
     const sides = sidesOf(requires).map((side) => answerOfSide(ofVendor, side));
     // With `void` the NVIDIA runtime does nothing: it injects no driver of the host.
     const environment = Object.assign(

@@ -4,7 +4,7 @@ import { type Problem, throwProblems } from "../../errors.ts";
 import type { ContextFolder } from "../engines/jobs.ts";
 import type { Cell } from "../cells/cell.ts";
 import type { CellSettings } from "../cells/cell-settings.ts";
-import { oncePer, oncePerText } from "../cells/once-per.ts";
+import { memoizeBy, memoizeText } from "../cells/memoize-by.ts";
 import { compileArguments } from "../dockerfile/arguments.ts";
 import { undeclaredToolkit } from "../dockerfile/base-toolkit.ts";
 import type { Base } from "../dockerfile/bases.ts";
@@ -47,10 +47,10 @@ export function compileDockerfiles(
 ): (cell: Cell) => CellDockerfile {
   const argumentsOf = compileArguments(matrix);
   const checksOf = checksByContext(matrix);
-  const runBaseFinderOf = oncePer(({ target }: CellSettings) => runBases(target?.value ?? null));
-  const useOf = oncePer(({ target }: CellSettings) => targetUses(target?.value ?? null));
-  const isReference = oncePerText((ref) => referenceProblems(ref, { file: matrix.file }).length === 0);
-  return oncePer((cell): CellDockerfile => {
+  const runBaseFinderOf = memoizeBy(({ target }: CellSettings) => runBases(target?.value ?? null));
+  const useOf = memoizeBy(({ target }: CellSettings) => targetUses(target?.value ?? null));
+  const isReference = memoizeText((ref) => referenceProblems(ref, { file: matrix.file }).length === 0);
+  return memoizeBy((cell): CellDockerfile => {
     const { settings, platform } = cell;
     const { template, takes } = templates(cell);
     const args = argumentsOf(cell, takes);
@@ -77,13 +77,13 @@ export function compileDockerfiles(
 type InstructionCheck = (instruction: Instruction, file: string) => readonly Problem[];
 
 /** Several instructions may name one base. */
-const uniqueByRef = oncePer((bases: readonly Base[]): readonly Base[] => [
+const uniqueByRef = memoizeBy((bases: readonly Base[]): readonly Base[] => [
   ...new Map(bases.map((base) => [base.ref, base])).values(),
 ]);
 
 function checksByContext({ notSecret }: Matrix): (folder: ContextFolder) => readonly InstructionCheck[] {
   const checkSecrets = onceFaultless(telling, (each, file) => writtenSecrets(each, file, notSecret));
-  return oncePer(({ dir, listing }) => {
+  return memoizeBy(({ dir, listing }) => {
     const paths = new Set(listing.entries.map(({ path }) => path));
     const checkSources: InstructionCheck = (each, file) => missingSources(each, file, { dir, paths });
     return [onceFaultless(["COPY", "ADD"], checkSources), checkSecrets];

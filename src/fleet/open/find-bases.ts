@@ -1,6 +1,6 @@
 /** Finds the images that Dockerfiles start from: in the lock, in registries, and in engines. */
 
-import { oncePerText } from "../cells/once-per.ts";
+import { memoizeText } from "../cells/memoize-by.ts";
 import { remember } from "../../io/collections.ts";
 import type { LockedBase, LockedBaseConfig, LockedLocal, LockPins } from "../../lock/lock.ts";
 import type { Digest } from "../../oci/digest.ts";
@@ -49,7 +49,7 @@ export function baseFinder(
   sources: BaseSources,
 ): (of: CellWithDockerfile) => Promise<readonly PlannedBase[]> {
   const locked = lockedBases(pins);
-  const writtenDigest = oncePerText((ref) => parseImageReference(ref).digest);
+  const writtenDigest = memoizeText((ref) => parseImageReference(ref).digest);
   const found = new Map<string, ReturnType<typeof findBase>>();
   const read = new Map<string, Promise<LockedBaseConfig | null>>();
 

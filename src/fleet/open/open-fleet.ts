@@ -12,7 +12,7 @@ import type { ContextFolder, FleetSources, NamedFolder } from "../engines/jobs.t
 import type { Cell } from "../cells/cell.ts";
 import { buildableCells, expandMatrix } from "../cells/expand.ts";
 import { selectCells, type Selection } from "../cells/select.ts";
-import { type ParentCell, standOnParents } from "../cells/stand-on-parents.ts";
+import { type ParentCell, resolveParentBases } from "../cells/parent-bases.ts";
 import { axisNeighbours, ignoredAxes } from "../dockerfile/ignored-axes.ts";
 import { contextFolderOf, renderCellSettings } from "../template/render-settings.ts";
 import { type GivenArguments, withArguments } from "../matrix/given-arguments.ts";
@@ -27,7 +27,7 @@ import { openPlainFile } from "../../io/plain-file.ts";
 import { isTemporaryName } from "../../io/write-file.ts";
 import { lockPath } from "../../lock/lock.ts";
 import type { CellSettings } from "../cells/cell-settings.ts";
-import { oncePer } from "../cells/once-per.ts";
+import { memoizeBy } from "../cells/memoize-by.ts";
 import { type ContextListing, listContext } from "../context/context.ts";
 import { once, remember, sortedEntries } from "../../io/collections.ts";
 import type { WriteGuard } from "../dockerfile/guard.ts";
@@ -105,7 +105,7 @@ export async function openFleet(
   const fleets = await openParents(matrix, matrixFile, toOpen, opening);
   const expanded = expandMatrix(matrix);
   const settle = (as: Matrix) =>
-    standOnParents(as, renderCellSettings(as, expanded, parsed.repository), fleets);
+    resolveParentBases(as, renderCellSettings(as, expanded, parsed.repository), fleets);
   const { cells, parents } = settle(matrix);
   const buildable = buildableCells(cells);
   const { templates, files } = await readTemplates(root, matrix, buildable, {
@@ -243,7 +243,7 @@ async function listContextFolders(
     const named = await listNamed(settings);
     folders.set(key, { dir, listing: await listContext(dir, at, isFleetFile, ignoreFiles), named });
   }
-  const folderOf = oncePer((settings: CellSettings) => folders.get(keyOf(settings)));
+  const folderOf = memoizeBy((settings: CellSettings) => folders.get(keyOf(settings)));
   return ({ id, settings }) => {
     const found = folderOf(settings);
     if (found === undefined) throw new InternalError(`${id} has no build context`);

@@ -4,7 +4,7 @@ import { InternalError, type Place, type Problem, throwProblems, usageError } fr
 import { compareText, groupBy, remember } from "../../io/collections.ts";
 import { type LockPins, rebuildWord } from "../../lock/lock.ts";
 import type { Cell } from "../cells/cell.ts";
-import { oncePer } from "../cells/once-per.ts";
+import { memoizeBy } from "../cells/memoize-by.ts";
 import { type CellContext, cellContexts, decidedUse, withNamed } from "../context/cell-context.ts";
 import type { ContextListing } from "../context/context.ts";
 import { type CellSources, planCells, type PlanCellsOptions } from "../plan/plan-cells.ts";
@@ -52,7 +52,7 @@ export async function planFleet(fleet: Fleet, options: FleetPlanOptions): Promis
   const replace = replacementsOf(fleet, replaceBases);
   const parents = parentImages(fleet, await planParents(fleet, options));
   const basesOf = baseFinder(pins, replace, parents, options);
-  const usedContextOf = oncePer((listing: ContextListing) => cellContexts(listing));
+  const usedContextOf = memoizeBy((listing: ContextListing) => cellContexts(listing));
   const rebuildOf = rebuildsOf(pins, options.rebuild);
   const cells = checkedCells(fleet, options.only ?? []);
   const withFiles = cells.map((cell) => ({ cell, dockerfile: fleet.dockerfileOf(cell) }));

@@ -110,7 +110,7 @@ export interface RecallOptions {
 }
 
 /** Plans with the images that the lock has. Asks no registry: images that were built have their bases in the lock. */
-export async function recallBuilt(
+export async function planFromLock(
   fleet: Fleet,
   { only, lockFile, replaceBase, published }: RecallOptions,
 ): Promise<{ readonly lock: Lock; readonly plan: Plan }> {

@@ -20,7 +20,7 @@ import type {
   RetiredImage,
 } from "./planned-cell.ts";
 import { type BuildInputs, inputDigest } from "../cells/input-digest.ts";
-import { oncePer } from "../cells/once-per.ts";
+import { memoizeBy } from "../cells/memoize-by.ts";
 import { type Selection, selectCells } from "../cells/select.ts";
 import { compileTag, type TagOf } from "../cells/tag.ts";
 import { sortedEntries } from "../../io/collections.ts";
@@ -197,7 +197,7 @@ function planCell(
 }
 
 /** null if a digest is not known. Thousands of cells share one list. */
-const pinnedBases = oncePer((bases: readonly PlannedBase[]): BuildInputs["bases"] | null => {
+const pinnedBases = memoizeBy((bases: readonly PlannedBase[]): BuildInputs["bases"] | null => {
   const pinned = bases.flatMap(({ ref, digest }) => (digest === null ? [] : [{ ref, digest }]));
   return pinned.length === bases.length ? pinned : null;
 });

@@ -49,7 +49,7 @@ export interface CarriedPlan {
  * The plan by what the registry has. An image of the lock that a version takes over and that is gone is built. A cell to build takes over the
  * image of equal inputs from the version's index, else from `older`. Throws `REGISTRY_…`.
  */
-export async function carryImages(
+export async function takeOverImages(
   plan: Plan,
   { lock, index, ask, older = new Map() }: CarryOptions,
 ): Promise<CarriedPlan> {

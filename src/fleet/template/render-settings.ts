@@ -6,7 +6,7 @@ import { remember } from "../../io/collections.ts";
 import type { Cell } from "../cells/cell.ts";
 import type { CellSettings } from "../cells/cell-settings.ts";
 import type { ExpandedCell } from "../cells/expand.ts";
-import { oncePer, oncePerText } from "../cells/once-per.ts";
+import { memoizeBy, memoizeText } from "../cells/memoize-by.ts";
 import type { Bases, Located, Matrix } from "../matrix/matrix.ts";
 import { isRepository } from "../../oci/reference.ts";
 import { referenceProblems } from "../matrix/matrix-problems.ts";
@@ -47,7 +47,7 @@ export function contextFolderOf({ context, template }: CellSettings): Located<st
   return context ?? { value: posix.dirname(template.value), at: template.at };
 }
 
-const isPlain = oncePer((settings: CellSettings): boolean => {
+const isPlain = memoizeBy((settings: CellSettings): boolean => {
   const bases = Object.values(settings.base?.value ?? {});
   if (settings.repository !== null) return false;
   return ![...texts.map((name) => settings[name]?.value ?? ""), ...bases].some((text) => text.includes("{{"));
@@ -96,7 +96,7 @@ function placed(own: Located<string> | null, matrix: Matrix, moved: string): Loc
 }
 
 /** Thousands of cells share a few settings. */
-const settledAs = oncePer((_: CellSettings) => new Map<string, CellSettings>());
+const settledAs = memoizeBy((_: CellSettings) => new Map<string, CellSettings>());
 
 /** Rendered first, because the other settings see the base. */
 function baseOf(cell: Cell, matrix: Matrix): Located<Bases> | null {
@@ -109,11 +109,11 @@ function baseOf(cell: Cell, matrix: Matrix): Located<Bases> | null {
 }
 
 /** One object for each stage, so that the text of a stage is compiled once. */
-const basesOf = oncePer(
+const basesOf = memoizeBy(
   ({ value, at }: Located<Bases>): Readonly<Record<string, Located<string>>> =>
     Object.fromEntries(Object.entries(value).map(([stage, text]) => [stage, { value: text, at }])),
 );
 
-const renderOf = oncePer(({ file }: Matrix) =>
-  oncePerText((name) => oncePer((text: Located<string>) => compileText(`the ${name}`, text, file))),
+const renderOf = memoizeBy(({ file }: Matrix) =>
+  memoizeText((name) => memoizeBy((text: Located<string>) => compileText(`the ${name}`, text, file))),
 );

@@ -8,7 +8,7 @@ import { once, remember } from "../../io/collections.ts";
 import type { Cell } from "../cells/cell.ts";
 import { repositoryOfCell } from "../cells/cell-settings.ts";
 import { allValues, none } from "../matrix/values.ts";
-import { oncePer } from "../cells/once-per.ts";
+import { memoizeBy } from "../cells/memoize-by.ts";
 import { gpuWords, shortOf } from "./gpu-words.ts";
 
 export interface TemplateView {
@@ -182,7 +182,7 @@ function ownKeys(
 }
 
 /** Axis → every such key of its values. */
-const dataKeys = oncePer((matrix: Matrix): Readonly<Record<string, readonly string[]>> => {
+const dataKeys = memoizeBy((matrix: Matrix): Readonly<Record<string, readonly string[]>> => {
   const cases = matrix.values.flatMap(({ name, cases: all }) =>
     all.map(({ chosen }) => [name, chosen] as const),
   );
@@ -198,18 +198,18 @@ function wordsOf({ accel, compute }: Pick<Cell, "accel" | "compute">) {
   return accel === null || compute === null ? null : wordsOfValues(accel)(compute);
 }
 
-const wordsOfValues = oncePer((accel: AccelValue) =>
-  oncePer((compute: ComputeValue) => gpuWords(accel, compute)),
+const wordsOfValues = memoizeBy((accel: AccelValue) =>
+  memoizeBy((compute: ComputeValue) => gpuWords(accel, compute)),
 );
 
 /** A CPU-only row prints as nothing: only its keys can be named. */
-const accelView = oncePer((accel: AccelValue) => {
+const accelView = memoizeBy((accel: AccelValue) => {
   const { gpu, other } = accel;
   const name = gpu === null ? (other ?? none) : gpuAxes[gpu.vendor].key;
   return { name, short: shortOf(accel), ...(name === none && { [textSymbol]: null }) };
 });
 
-const marchView = oncePer(({ march, without }: MarchValue) => ({
+const marchView = memoizeBy(({ march, without }: MarchValue) => ({
   name: march.name,
   flags: compilerFlags(march, without).join(" "),
   without,

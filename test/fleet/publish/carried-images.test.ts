@@ -8,7 +8,7 @@ import { openFleet } from "../../../src/fleet/open/open-fleet.ts";
 import { planFleet } from "../../../src/fleet/open/plan-fleet.ts";
 import {
   type Carried,
-  carryImages,
+  takeOverImages,
   goneNotes,
   signedImages,
   withoutGone,
@@ -61,7 +61,7 @@ ${more}axes:
   const build = async (older?: Carried) => {
     const { fleet, plan: first } = await planned();
     [asked, builds] = [[], []];
-    const { plan, gone } = await carryImages(first, {
+    const { plan, gone } = await takeOverImages(first, {
       ...{ lock, index: true, ask: async () => registry },
       ...(older && { older }),
     });
@@ -227,10 +227,12 @@ ${more}axes:
     await build();
     const { plan } = await planned();
     const ask = async () => expect.fail("asked");
-    expect(await carryImages(plan, { lock, index: false, ask })).toEqual({ plan, gone: new Map() });
+    expect(await takeOverImages(plan, { lock, index: false, ask })).toEqual({ plan, gone: new Map() });
     const offline = { ...plan, cells: plan.cells.map((each) => ({ ...each, action: "build" as const })) };
     const away = { ...registry, readManifest: async () => expect.fail("asked"), findManifest: ask };
-    await expect(carryImages(offline, { lock, index: true, ask: async () => away })).rejects.toThrow("asked");
+    await expect(takeOverImages(offline, { lock, index: true, ask: async () => away })).rejects.toThrow(
+      "asked",
+    );
   });
 
   it("rebuilds what names the version, and says that the version is the cause", async () => {

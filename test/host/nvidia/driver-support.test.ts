@@ -23,7 +23,7 @@ describe("no loaded driver", () => {
     (installed) => {
       const cards = [card(0, "3.7"), card(1, "12.0")];
       expect(whyNotLoaded(cards, installed)?.fix).toMatch(
-        /^no branch of the driver drives this GPU and GPU 1 \(card 12\.0\) together: move one of them/,
+        /^no branch of the driver drives this GPU and GPU 1 \(card 12\.0\) together: move one GPU to another machine/,
       );
     },
   );

@@ -78,7 +78,9 @@ describe("a top vouches for its parts alone", () => {
   ])("%s", (_, parts, bound) => {
     expect(isBound({ top, parts }, reference)).toBe(bound);
     if (!bound)
-      expect(() => parseFleetIndex({ top, parts }, reference)).toThrow("differ from the parts that it names");
+      expect(() => parseFleetIndex({ top, parts }, reference)).toThrow(
+        "its parts differ from the named parts",
+      );
   });
 
   it("and a part has none of its own", () => {

@@ -6,7 +6,7 @@ import type { Selection } from "../../../src/fleet/cells/select.ts";
 import type { Engine } from "../../../src/fleet/engines/engine.ts";
 import type { Matrix } from "../../../src/fleet/matrix/matrix.ts";
 import { planCells } from "../../../src/fleet/plan/plan-cells.ts";
-import { carryImages, withoutGone } from "../../../src/fleet/publish/carried-images.ts";
+import { takeOverImages, withoutGone } from "../../../src/fleet/publish/carried-images.ts";
 import { planIndexConflicts } from "../../../src/fleet/publish/index-conflicts.ts";
 import { promoteChannels } from "../../../src/fleet/publish/promote-channels.ts";
 import { publishPlan } from "../../../src/fleet/publish/publication.ts";
@@ -83,7 +83,7 @@ export async function build(desk: Desk, only: readonly string[], { replace = fal
     };
   };
   const first = await plan();
-  const { plan: carried, gone } = await carryImages(first.plan, {
+  const { plan: carried, gone } = await takeOverImages(first.plan, {
     lock: first.lock,
     index: true,
     ask: async () => registry,

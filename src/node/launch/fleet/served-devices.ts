@@ -16,7 +16,7 @@ import { alternativesOf } from "../../../lock/alternatives.ts";
 import type { Lock, LockedImage } from "../../../lock/lock.ts";
 import { viewAmd } from "../../../resolve/amd-view.ts";
 import { featuresBuiltFor } from "../../../resolve/built-for.ts";
-import { askNow, isEligible } from "../../../resolve/check-fit.ts";
+import { askWithoutCache, isEligible } from "../../../resolve/check-fit.ts";
 import type { CompatView, NvidiaView } from "../../../resolve/nvidia-view.ts";
 import type { HostView } from "../../../resolve/host-view.ts";
 import { normalizePlatform } from "../../../lock/lock.ts";
@@ -134,7 +134,7 @@ export function servedDevices(
       );
       for (const { driver, gpus } of asked) {
         const host = { ...sampleHost(null, "cdi"), ...gpus, platform, features, kernel: anyKernel };
-        const { ranked } = rank(ofDevice, unknownHost(platform), host, askNow);
+        const { ranked } = rank(ofDevice, unknownHost(platform), host, askWithoutCache);
         for (const cell of cells) {
           const first = ranked.find((each) => each.cell === cell || isSure(lock.images[each.cell]));
           if (first?.cell === cell) wins.get(cell)?.add(driver);

@@ -28,7 +28,7 @@ export function nvidiaLabels(host: HostFacts, view: HostView): LabelValues {
     ...numbers,
     [keys.driver]: nvidia.driver?.text,
     [keys.cuda]: nvidia.cuda?.text,
-    [keys.driverScale]: nvidia.scale,
+    [keys.driverScale]: nvidia.driverScale,
     [keys.gpuUsable]: mark(checkNvidiaPresence(view).ok),
     [keys.gpuProduct]: product === "" ? null : product,
     ...counted(computes.map(keys.compute)),

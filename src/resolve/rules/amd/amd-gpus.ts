@@ -51,7 +51,7 @@ export function checkAmdPresence({
 }: AmdHost): { readonly ok: true; readonly amd: AmdView } | Misfit {
   if (amd === null) return noGpu("amd", isLabelled(otherProblems));
   const problems = [...broken, ...otherProblems];
-  if (!amd.driven) {
+  if (!amd.hasDriver) {
     const device = amd.gpus[0]?.label ?? "an AMD GPU";
     const found = misfit(
       "NO_AMD_DRIVER",

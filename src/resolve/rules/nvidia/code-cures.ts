@@ -21,7 +21,7 @@ import type { Cure } from "../../verdict.ts";
 import { axisList } from "../shared-cures.ts";
 
 /** The GPUs of a host, and its driver where that is known. */
-export type GpusOfHost = Pick<NvidiaView, "gpus"> & Partial<Pick<NvidiaView, "driver" | "scale">>;
+export type GpusOfHost = Pick<NvidiaView, "gpus"> & Partial<Pick<NvidiaView, "driver" | "driverScale">>;
 
 /** @param lacking GPUs without code that runs. Code for one of them would not be enough. */
 export function codeCures(
@@ -127,14 +127,16 @@ interface ToolkitRange {
 /** The toolkits that compile for all of them and that the driver serves; null if none compiles. */
 function rangeFor(
   computes: readonly ComputeCapability[],
-  { driver, scale }: GpusOfHost,
+  { driver, driverScale }: GpusOfHost,
 ): ToolkitRange | null {
   const all = cudaToolkits.filter((toolkit) => compiles(toolkit, computes));
   const floorOf = (toolkit: CudaToolkit | undefined) =>
     (toolkit === undefined ? null : driverFloor(toolkit))?.minimum ?? "";
   const served = all.filter((toolkit) => {
     const floor = parseVersion(floorOf(toolkit));
-    return driver == null || scale !== "linux" || floor === null || compareVersions(driver.parts, floor) >= 0;
+    return (
+      driver == null || driverScale !== "linux" || floor === null || compareVersions(driver.parts, floor) >= 0
+    );
   });
   const isServed = served.length > 0;
   const usable = isServed ? served : all;

@@ -80,11 +80,11 @@ function loadedOf(pair: Pair): Loaded {
 
 /** The container toolkit puts the package before the host's library; null if nobody can say. */
 function isAdded({ compat, packaged, driver, nvidia, packageCuda }: Pair): boolean | null {
-  const { scale, cuda } = nvidia;
+  const { driverScale, cuda } = nvidia;
   const { adds } = nvidia.compat;
   // Elsewhere no toolkit looks into its folder, or takes its number, 1.1, for a newer driver's.
   if (compat.for === "jetson" && !isJetson(nvidia)) return false;
-  if (scale !== "linux") {
+  if (driverScale !== "linux") {
     const isNewer = cuda !== null && compareMinor(cuda, packageCuda) >= 0;
     return isNewer || adds === "never" ? false : null;
   }
@@ -109,7 +109,7 @@ function isAdded({ compat, packaged, driver, nvidia, packageCuda }: Pair): boole
 /** The package's libcuda is loaded. */
 function byPackage(pair: Pair, alone: DriverService | Misfit): DriverService | Misfit {
   const { packaged, packageCuda, driver, nvidia } = pair;
-  if (nvidia.scale === "linux" && compareDriverVersions(driver, packaged) === 0) return alone;
+  if (nvidia.driverScale === "linux" && compareDriverVersions(driver, packaged) === 0) return alone;
   const refused = refuseCompat(pair, alone);
   if (refused !== null) return refused;
   // "Unlike minor-version compatibility, restrictions on PTX do not apply": the package brings its own PTX compiler.
@@ -195,7 +195,7 @@ function refuseCompat(pair: Pair, alone: DriverService | Misfit): Misfit | null 
   const update = isOwn
     ? [otherDriver(`install that driver: ${driver.text} → ${compat.package}`, compat.package)]
     : updateDriver(compat.package, nvidia, ", which needs no package");
-  if (nvidia.scale === "wsl") {
+  if (nvidia.driverScale === "wsl") {
     return no(
       `works on Linux drivers only, this host is WSL with driver ${driver.text}`,
       alone.ok
@@ -203,7 +203,7 @@ function refuseCompat(pair: Pair, alone: DriverService | Misfit): Misfit | null 
         : `update the Windows driver until it offers CUDA: ${nvidia.cuda?.text ?? "unknown"} → >= ${packageCuda.text}`,
     );
   }
-  if (nvidia.scale === "linux" && compareDriverVersions(driver, packaged) > 0) {
+  if (nvidia.driverScale === "linux" && compareDriverVersions(driver, packaged) > 0) {
     return no(
       `is loaded before the newer driver ${driver.text} of this host, which then fails with error 803`,
       without.length > 0 ? without : [leaveOut],

@@ -19,11 +19,11 @@ type Gpus = readonly Pick<GpuView, "label" | "compute">[];
  */
 export function updateDriver(
   minimum: string,
-  { driverText, gpus, scale }: NvidiaView,
+  { driverText, gpus, driverScale }: NvidiaView,
   note = "",
 ): readonly Cure[] {
   const wanted = parseDriverVersion(minimum);
-  const last = scale === "linux" ? lastDriverBranch(gpus) : null;
+  const last = driverScale === "linux" ? lastDriverBranch(gpus) : null;
   if (wanted === null || last === null || driverBranch(wanted) <= last.branch)
     return [otherDriver(`update the NVIDIA driver: ${driverText} → >= ${minimum}${note}`, minimum, true)];
   const why = `no driver >= ${minimum} drives ${last.label}, ${last.branch} is the last branch that does`;
@@ -31,7 +31,7 @@ export function updateDriver(
 }
 
 /** The driver branch of JetPack 6, and the first one of JetPack 7. */
-export const [jetPack6, jetPack7] = [540, 580] as const;
+export const [jetPack6Branch, jetPack7Branch] = [540, 580] as const;
 
 /** A Jetson's driver comes with JetPack alone. */
 export function updateJetPack({ cuda }: Pick<NvidiaView, "cuda">, wanted: string): string {

@@ -23,7 +23,7 @@ import type { NvidiaView } from "../../nvidia-view.ts";
 import { byHand, misfit } from "../../misfit.ts";
 import type { DriverService, Misfit } from "../../verdict.ts";
 import { checkCompatPackage } from "./compat-package.ts";
-import { jetPack6, jetPack7, otherDriver, updateDriver, updateJetPack } from "./driver-cures.ts";
+import { jetPack6Branch, jetPack7Branch, otherDriver, updateDriver, updateJetPack } from "./driver-cures.ts";
 import type { RuleThresholds } from "../rule.ts";
 
 type Mode<M extends DriverRequirement["mode"]> = Extract<DriverRequirement, { mode: M }>;
@@ -67,7 +67,7 @@ export function driverThresholds({ toolkit, code, driver }: CudaRequirement): Ru
     ...(known === null ? [] : [driverFloor(known)?.minimum]),
     ...[toolkit, ...compiled].map(firstOffering),
   ];
-  const dropped = driver.mode === "bundled" || driver.links === undefined ? [] : [`${jetPack7}`];
+  const dropped = driver.mode === "bundled" || driver.links === undefined ? [] : [`${jetPack7Branch}`];
   const drivers = [...own.filter((version) => version != null), ...comparedDrivers(driver), ...dropped];
   const offered = drivers.map(cudaOfDriver).filter((cuda) => cuda !== null);
   const cudas = [toolkit, ...compiled, ...(driver.mode === "compat" ? [driver.cuda] : []), ...offered];
@@ -78,7 +78,10 @@ export function driverThresholds({ toolkit, code, driver }: CudaRequirement): Ru
 function comparedDrivers(driver: DriverRequirement): readonly string[] {
   switch (driver.mode) {
     case "host":
-      return [driver.minimum, ...(driver.l4t === undefined ? [] : [`${jetPack6}`, `${jetPack6 + 1}`])];
+      return [
+        driver.minimum,
+        ...(driver.l4t === undefined ? [] : [`${jetPack6Branch}`, `${jetPack6Branch + 1}`]),
+      ];
     case "bundled":
       return [driver.version];
     case "compat": {
@@ -93,9 +96,9 @@ function comparedDrivers(driver: DriverRequirement): readonly string[] {
 /** There is no maximum: a newer driver runs every older toolkit (CUDA Compatibility, "Why CUDA Compatibility"). */
 function checkHostDriver(minimum: string, toolkit: CudaVersion, nvidia: NvidiaView): DriverService | Misfit {
   const needed = parseDriverVersion(minimum);
-  const { driver, scale } = nvidia;
+  const { driver, driverScale } = nvidia;
   if (needed === null || driver === null) return tooOld(minimum, nvidia);
-  if (scale === "linux") {
+  if (driverScale === "linux") {
     if (compareDriverVersions(driver, needed) < 0) return tooOld(minimum, nvidia);
   } else {
     const neededCuda = parseCudaVersion(cudaOfDriver(minimum) ?? "");
@@ -113,17 +116,17 @@ function checkHostDriver(minimum: string, toolkit: CudaVersion, nvidia: NvidiaVi
  */
 function checkJetPack(
   needs: Mode<"host" | "compat">,
-  { driver, driverText, scale }: NvidiaView,
+  { driver, driverText, driverScale }: NvidiaView,
 ): Misfit | null {
-  if (scale !== "l4t" || driver === null) return null;
+  if (driverScale !== "l4t" || driver === null) return null;
   const branch = driverBranch(driver);
-  if (branch === jetPack6 && needs.mode === "host" && (needs.l4t ?? "36") !== "36")
+  if (branch === jetPack6Branch && needs.mode === "host" && (needs.l4t ?? "36") !== "36")
     return misfit(
       "DRIVER_NOT_EXACT",
       `is built on L4T ${needs.l4t}, this host's driver ${driverText} is that of L4T 36`,
       "take an image that is built on L4T 36",
     );
-  const [link] = branch < jetPack7 ? [] : Object.entries(needs.links ?? {});
+  const [link] = branch < jetPack7Branch ? [] : Object.entries(needs.links ?? {});
   if (link === undefined) return null;
   const [library, file] = link;
   return misfit(
@@ -145,8 +148,8 @@ function checkBundledDriver(
   nvidia: NvidiaView,
 ): DriverService | Misfit {
   const bundled = parseDriverVersion(version);
-  const { driver, driverText, scale } = nvidia;
-  if (scale === "wsl") {
+  const { driver, driverText, driverScale } = nvidia;
+  if (driverScale === "wsl") {
     return misfit(
       "DRIVER_NOT_EXACT",
       `bundles the driver ${version} and needs exactly that kernel module, WSL has none (its driver is ${driverText})`,
@@ -163,7 +166,9 @@ function checkBundledDriver(
       "DRIVER_NOT_EXACT",
       `bundles the driver ${version} and needs exactly that kernel module, this host has ${driverText}`,
       [
-        ...(scale === "l4t" ? [] : [otherDriver(`install that driver: ${driverText} → ${version}`, version)]),
+        ...(driverScale === "l4t"
+          ? []
+          : [otherDriver(`install that driver: ${driverText} → ${version}`, version)]),
         byHand(`add a cell that bundles ${driverText}`, `adopt an image that bundles ${driverText}, or none`),
       ],
       bundled === null || driver === null ? undefined : gapBetween(bundled, driver),
@@ -186,11 +191,13 @@ function firstOffering(toolkit: string): string | null {
 }
 
 /** The driver knows all of a toolkit. If the CUDA version is unknown, as of a branch without a row, an older driver proves it. */
-function reaches(toolkit: string, { cuda, driver, scale }: NvidiaView): boolean {
+function reaches(toolkit: string, { cuda, driver, driverScale }: NvidiaView): boolean {
   const wanted = parseCudaVersion(toolkit);
   if (cuda !== null) return wanted !== null && compareMinor(cuda, wanted) >= 0;
   const own = parseDriverVersion(firstOffering(toolkit) ?? "");
-  return scale === "linux" && driver !== null && own !== null && compareDriverVersions(driver, own) >= 0;
+  return (
+    driverScale === "linux" && driver !== null && own !== null && compareDriverVersions(driver, own) >= 0
+  );
 }
 
 function floorOf(toolkit: CudaVersion): string | null {
@@ -217,14 +224,14 @@ function branchesBetween(minimum: string, { driver }: NvidiaView): number | unde
 function tooOldByCuda(
   minimum: string,
   needed: CudaVersion | null,
-  { driverText, cuda, scale }: NvidiaView,
+  { driverText, cuda, driverScale }: NvidiaView,
 ): Misfit {
-  const kind = scale === "wsl" ? "WSL driver" : "Jetson driver";
+  const kind = driverScale === "wsl" ? "WSL driver" : "Jetson driver";
   const actual = cuda === null ? "an unknown CUDA version" : `CUDA ${cuda.text}`;
   const wanted = needed === null ? `driver >= ${minimum}` : `CUDA >= ${needed.text}`;
   return misfit(
     "DRIVER_TOO_OLD",
     `needs a driver that offers ${wanted} (Linux driver ${minimum}), this host's ${kind} ${driverText} offers ${actual}`,
-    scale === "wsl" ? `update the ${kind}: ${actual} → ${wanted}` : updateJetPack({ cuda }, wanted),
+    driverScale === "wsl" ? `update the ${kind}: ${actual} → ${wanted}` : updateJetPack({ cuda }, wanted),
   );
 }

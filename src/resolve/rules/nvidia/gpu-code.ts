@@ -17,7 +17,7 @@ import { compareText } from "../../../io/collections.ts";
 import type { GpuView } from "../../nvidia-view.ts";
 import { byHand, misfit, withCures } from "../../misfit.ts";
 import { codeCures, type GpusOfHost } from "./code-cures.ts";
-import { jetPack7, lastDriverBranch } from "./driver-cures.ts";
+import { jetPack7Branch, lastDriverBranch } from "./driver-cures.ts";
 import { type CodeFit, codeKinds, type Cure, type DriverService, type Misfit } from "../../verdict.ts";
 
 /**
@@ -116,7 +116,7 @@ function noCode(
   code: readonly string[],
   { targets, toolkit }: ImageCode,
   { label, compute }: GpuView,
-  { driver, scale }: GpusOfHost,
+  { driver, driverScale }: GpusOfHost,
   cures: () => readonly Cure[],
 ): Misfit {
   const has = code.length === 0 ? "no GPU code" : code.join(", ");
@@ -135,7 +135,7 @@ function noCode(
       ? `is of CUDA ${toolkit}, whose libraries have no code for ${card}`
       : `has ${has}, none of which runs on ${card}`;
   // nvlink 13.0 refuses sm_80 for both, nvlink 13.3 and 13.5 link it, and reports of JetPack 7.2 differ.
-  const isJetPack7 = scale === "l4t" && driver != null && driverBranch(driver) >= jetPack7;
+  const isJetPack7 = driverScale === "l4t" && driver != null && driverBranch(driver) >= jetPack7Branch;
   if (isJetPack7 && code.includes("sm_80") && (number === "8.7" || number === "8.8"))
     return withCures(
       misfit(
@@ -161,7 +161,7 @@ function tooNew(
   runnable: readonly CodeFit[],
   image: ImageCode,
   { label, compute }: GpuView,
-  { gpus, driver, scale }: GpusOfHost,
+  { gpus, driver, driverScale }: GpusOfHost,
   service: DriverService | null,
   cures: () => readonly Cure[],
 ): Misfit {
@@ -176,7 +176,7 @@ function tooNew(
       };
     })
     .sort((a, b) => compareVersionTexts(minorOf(a.cuda), minorOf(b.cuda)));
-  const least = scale === "linux" && driver ? cudaFloor(driver.text) : null;
+  const least = driverScale === "linux" && driver ? cudaFloor(driver.text) : null;
   const byFloor = least === null ? null : `${least}, by the floor: its branch is unlisted`;
   const offered = service?.cuda?.text ?? byFloor ?? "an unknown version";
   const number = compute === null ? "unknown" : formatComputeCapability(compute);

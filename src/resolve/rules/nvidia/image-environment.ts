@@ -72,7 +72,8 @@ export function judgeCuda(
 /** NVIDIA's own images may hold the package without saying so. */
 function mayBringDriver(version: string, { nvidia }: HostView): boolean {
   const compat = findCompatPackage(version);
-  if (compat === null || nvidia === null || nvidia.driver === null || nvidia.scale !== "linux") return false;
+  if (compat === null || nvidia === null || nvidia.driver === null || nvidia.driverScale !== "linux")
+    return false;
   // The published lists disagree. One of them is enough to doubt a no.
   const branches = [...compat.branches, ...compat.images, ...(compat.enforced ?? [])];
   return (

@@ -4,13 +4,13 @@ import { cudaToolkits, driverFloor, toolkitCompiles } from "../../../hardware/cu
 import { compareVersions, parseVersion } from "../../../hardware/driver-version.ts";
 import type { NvidiaView } from "../../nvidia-view.ts";
 
-export function newestToolkit({ cuda, driver, scale, gpus }: NvidiaView): string | null {
+export function newestToolkit({ cuda, driver, driverScale, gpus }: NvidiaView): string | null {
   if (cuda === null || driver === null) return null;
   const usable = cudaToolkits.filter((toolkit) => {
     const minor = parseVersion(toolkit.minor);
     if (minor === null || compareVersions(minor, cuda.parts.slice(0, 2)) > 0) return false;
     const floor = parseVersion(driverFloor(toolkit)?.minimum ?? "");
-    if (scale === "linux" && (floor === null || compareVersions(driver.parts, floor) < 0)) return false;
+    if (driverScale === "linux" && (floor === null || compareVersions(driver.parts, floor) < 0)) return false;
     return gpus.every(
       ({ compute }) =>
         compute !== null && toolkitCompiles(toolkit, { kind: "sass", compute, suffix: "" }) === true,

@@ -30,13 +30,13 @@ export function checkNvidiaPresence({
   if (nvidia.gpus.length === 0)
     return noneVisible("nvidia", `driver ${nvidia.driver.text}`, [...broken, ...otherProblems]);
   for (const gpu of nvidia.gpus) {
-    const found = checkDriven(gpu, nvidia);
+    const found = checkSupported(gpu, nvidia);
     if (found !== null) return found;
   }
   return { ok: true, nvidia };
 }
 
-function withoutDriver({ driverText, gpus, scale }: NvidiaView): Misfit {
+function withoutDriver({ driverText, gpus, driverScale }: NvidiaView): Misfit {
   if (driverText !== null) {
     return misfit(
       "NO_NVIDIA_DRIVER",
@@ -44,7 +44,7 @@ function withoutDriver({ driverText, gpus, scale }: NvidiaView): Misfit {
       "probe the host again, or correct nvidia.driver in its facts",
     );
   }
-  if (scale === "l4t") {
+  if (driverScale === "l4t") {
     return misfit(
       "NO_NVIDIA_DRIVER",
       "needs an NVIDIA driver with a version, this Jetson's driver tells none",
@@ -63,7 +63,7 @@ function withoutDriver({ driverText, gpus, scale }: NvidiaView): Misfit {
  * NVIDIA drops architectures: R580 is the last branch for Volta and older, R470 for Kepler. A newer driver does not see the card. The open kernel modules need the GSP of Turing, and Blackwell needs the open ones, and R570.
  * Sources: NVIDIA data-center driver documentation, "CUDA Toolkit, Driver and Architecture Matrix" and "Kernel Modules".
  */
-function checkDriven(gpu: GpuView, nvidia: NvidiaView): Misfit | null {
+function checkSupported(gpu: GpuView, nvidia: NvidiaView): Misfit | null {
   const { driver, module } = nvidia;
   if (nvidia.starts || gpu.compute === null || driver === null) return null;
   const name = `${gpu.label}, compute capability ${formatComputeCapability(gpu.compute)}`;
@@ -85,8 +85,8 @@ function checkDriven(gpu: GpuView, nvidia: NvidiaView): Misfit | null {
   const missed = missedBranch(gpu, nvidia);
   if (missed === null) return null;
   const { branch, isFirst } = missed;
-  const driven = nvidia.gpus.filter((each) => missedBranch(each, nvidia) === null);
-  const others = driven.length === 0 ? [] : [chooseGpus(driven)];
+  const supported = nvidia.gpus.filter((each) => missedBranch(each, nvidia) === null);
+  const others = supported.length === 0 ? [] : [chooseGpus(supported)];
   if (isFirst) {
     const update = `update the NVIDIA driver: ${driver.text} → >= ${branch}`;
     const why = `driver ${driver.text} does not drive ${name} yet: ${branch} is the first branch that does`;
@@ -115,9 +115,9 @@ export function presenceThresholds(compute: ComputeCapability): RuleThresholds {
 }
 
 /** Negative for a driver that is older than the branch; 0 also where nobody can say. */
-function compareToBranch({ driver, cuda, scale }: NvidiaView, branch: number): number {
-  if (driver === null || scale === "l4t") return 0;
-  if (scale === "linux") return driverBranch(driver) - branch;
+function compareToBranch({ driver, cuda, driverScale }: NvidiaView, branch: number): number {
+  if (driver === null || driverScale === "l4t") return 0;
+  if (driverScale === "linux") return driverBranch(driver) - branch;
   const offered = parseCudaVersion(cudaOfDriver(String(branch)) ?? "");
   return cuda === null || offered === null ? 0 : compareCudaVersions(cuda, offered);
 }

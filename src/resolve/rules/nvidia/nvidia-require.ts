@@ -72,11 +72,11 @@ export function requireThresholds({ require }: CudaRequirement): RuleThresholds 
 /** The values of a GPU under its driver that an expression compares. */
 export function subjectOf(
   gpu: Pick<GpuView, "compute" | "brand">,
-  { cuda, driver, scale }: NvidiaView,
+  { cuda, driver, driverScale }: NvidiaView,
 ): RequireSubject {
   return {
     cuda: cuda?.parts ?? null,
-    driver: scale === "linux" ? (driver?.parts ?? null) : null,
+    driver: driverScale === "linux" ? (driver?.parts ?? null) : null,
     arch: gpu.compute === null ? null : [gpu.compute.major, gpu.compute.minor],
     brand: gpu.brand,
   };

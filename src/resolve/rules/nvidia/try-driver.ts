@@ -34,7 +34,7 @@ export function tryDriver(
 ): readonly Cure[] {
   const { nvidia } = host;
   // The tables do not know what a driver's number means on another system.
-  if (image.requires.cuda === null || nvidia === null || nvidia.scale !== "linux")
+  if (image.requires.cuda === null || nvidia === null || nvidia.driverScale !== "linux")
     return [{ ...cure, remedy: null }];
   const before = trial(image, host);
   const works = (version: string) => {

@@ -103,7 +103,7 @@ describe("a doubt", () => {
 
 it("needs a driver, and says so of a host whose cards nothing lists", () => {
   const found = checkAmdPresence({
-    amd: { driver: null, driven: false, gpus: [], besides: [] },
+    amd: { driver: null, hasDriver: false, gpus: [], besides: [] },
     broken: [],
     otherProblems: [],
   });

@@ -6,7 +6,7 @@ import type { Bases, Matrix, ParentFleet } from "../matrix/matrix.ts";
 import type { Cell } from "./cell.ts";
 import { type CellSettings, repositoryOfCell } from "./cell-settings.ts";
 import { buildableCells, type ExpandedCell } from "./expand.ts";
-import { oncePer } from "./once-per.ts";
+import { memoizeBy } from "./memoize-by.ts";
 import { type Requirement, vendorsOf } from "../../lock/requirement.ts";
 import { mistake, valueProblem } from "../matrix/matrix-problems.ts";
 
@@ -40,7 +40,7 @@ export interface StandingCells<Fleet> {
  * Throws `MATRIX_VALUE_UNKNOWN` for pins that mean nothing. Throws `MATRIX_SCHEMA` for a cell with no parent or several, and where a parent
  * needs more of a host than the child declares.
  */
-export function standOnParents<Fleet extends Parent>(
+export function resolveParentBases<Fleet extends Parent>(
   matrix: Matrix,
   cells: readonly ExpandedCell[],
   fleets: ReadonlyMap<string, Fleet>,
@@ -95,7 +95,7 @@ function withBases(settings: CellSettings, bases: Bases): CellSettings {
   return remember(standingAs(settings), JSON.stringify(bases), standing);
 }
 
-const standingAs = oncePer((_: CellSettings) => new Map<string, CellSettings>());
+const standingAs = memoizeBy((_: CellSettings) => new Map<string, CellSettings>());
 
 /** Finds the cells of a parent by platform, by the labels of the axes that both fleets have, and by the pins. */
 function finderOf(
@@ -161,8 +161,8 @@ function parentFaults() {
 /**
  * True if the parent's image needs more of a host than the child declares: resolve would give the child's image to hosts that cannot run it.
  */
-const needsMore = oncePer((parent: Requirement) =>
-  oncePer((child: Requirement): boolean => {
+const needsMore = memoizeBy((parent: Requirement) =>
+  memoizeBy((child: Requirement): boolean => {
     const has = new Set(child.cpu.features);
     const vendors = vendorsOf(child);
     return (
