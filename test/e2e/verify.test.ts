@@ -133,7 +133,7 @@ describe("After the build", needs(stack.available ? null : stack.reason), () => 
     await moveBase(bases[1]);
     expect(await actions()).toEqual(["keep", "keep"]);
     const stale = await project.run("plan", "--remote", "--check");
-    expect(stale.stdout).toMatch(new RegExp(`^stale\\s+${low}\\s.*moved: ${base}$`, "m"));
+    expect(stale.stdout).toMatch(new RegExp(`^stale\\s+2 cells\\s.*moved: ${base}\n\\s+${low}\\s`, "m"));
     expect(stale.status).toBe(1);
     expect((await project.run("build", "--push")).stderr).toMatch(/^nothing to build/);
 
