@@ -135,7 +135,7 @@ describe("a guard in an image", needs(stack.available ? whyNoBusybox : stack.rea
       const refused = await ask();
       expect(refused).toMatchObject({ status: 78, stdout: "" });
       expect(refused.stderr).toMatch(
-        /^imgmatch: CPU_FEATURES_MISSING: the CPU of this host does not have \w+\. Take \S+\/with\/guarded with march=x86-64, kind=entry\n$/,
+        /^imgmatch: CPU_FEATURES_MISSING: the CPU of this host does not have \w+( \(\w+\))?\. Take \S+\/with\/guarded with march=x86-64, kind=entry\n$/,
       );
       expect(await ask("-e", "IMGMATCH_GUARD=off")).toMatchObject({
         status: 0,
