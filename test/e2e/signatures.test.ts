@@ -201,7 +201,8 @@ describe.each(kinds)("in $kind", ({ kind, start, missing }) => {
           const { privateKey, publicKey } = keyKinds["P-256"]();
           writeFileSync(join(folder, `${number}.key`), privateKey.export({ type: "pkcs8", format: "pem" }));
           writeFileSync(join(folder, `${number}.pub`), publicKey.export({ type: "spki", format: "pem" }));
-          await signWith(subject, join(folder, `${number}.key`), "both", 500);
+          // On a busy machine a write may be that long on its way.
+          await signWith(subject, join(folder, `${number}.key`), "both", 2000);
           return `${number}.pub`;
         }),
       );
