@@ -8,12 +8,7 @@ import type { Tier } from "./verdict.ts";
  * @param pack the image's forward-compatibility package, if one serves
  */
 export function tierWords(tier: Tier | null, pack: string | null = null): readonly string[] {
-  switch (tier) {
-    case "minor":
-      return ["on a driver older than its toolkit, by minor-version compatibility"];
-    case "forward":
-      return [`on an older driver, by its forward-compatibility package${pack === null ? "" : ` ${pack}`}`];
-    default:
-      return [];
-  }
+  if (tier === "minor") return ["on a driver older than its toolkit, by minor-version compatibility"];
+  if (tier !== "forward") return [];
+  return [`on an older driver, by its forward-compatibility package${pack === null ? "" : ` ${pack}`}`];
 }

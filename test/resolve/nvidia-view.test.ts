@@ -99,7 +99,7 @@ it("takes a fact that is unknown for no value", () => {
   expect(view).toMatchObject({
     driver: null,
     cuda: null,
-    driven: false,
+    hasDriver: false,
     gpus: [{ label: "GPU 0", compute: null }],
   });
   expect(viewNvidia(cpuHost())).toBeNull();
