@@ -75,7 +75,7 @@ describe("code that no host uses", () => {
     // Facts without a word of AMD: nobody looked.
     const amd = image({ code: { "": { gfx942: 10 } } });
     expect(unusedOn([gpuHost([a100], "570.124.06")], amd).code?.unused).toEqual({});
-    const jetson = gpuHost([orin], "580.00", "13.0", { nvidiaChange: { scale: "l4t" } as never });
+    const jetson = gpuHost([orin], "580.00", "13.0", { nvidiaChange: { driverScale: "l4t" } });
     expect(unusedOn([jetson], some).code?.unused).not.toHaveProperty("sm_80");
   });
 
