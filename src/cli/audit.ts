@@ -43,16 +43,16 @@ async function auditCommand(flags: AuditOptions & JsonFlag, context: CommandCont
 
 /** A false declaration counts before an image that could not be opened. */
 function exitCodeOf({ cells }: AuditAnswer): ExitCode {
-  if (cells.some(({ lies: lies }) => lies.length > 0)) return exitCodes.failed;
+  if (cells.some(({ lies }) => lies.length > 0)) return exitCodes.failed;
   const failure = cells.find((cell) => cell.failure !== null)?.failure ?? null;
   return failure === null ? exitCodes.ok : problemCodes[failure.code];
 }
 
 /** Joins the details of each problem into its message. */
 function auditJson({ cells, ...answer }: AuditAnswer): object {
-  const whole = cells.map(({ lies: lies, notes, failure, ...cell }) => ({
+  const whole = cells.map(({ lies, notes, failure, ...cell }) => ({
     ...cell,
-    lies: lies.map(problemJson),
+    lies.map(problemJson),
     notes: notes.map(problemJson),
     failure: failure && problemJson(failure),
   }));
@@ -74,7 +74,7 @@ function auditLines({ cells, unpublished }: AuditAnswer, style: Style): readonly
       ? []
       : [style.strong(`${cell.cell}:`), ...found.flatMap((each) => reportProblem(each, style).split("\n"))];
   });
-  const lying = cells.filter(({ lies: lies }) => lies.length > 0).length;
+  const lying = cells.filter(({ lies }) => lies.length > 0).length;
   const shut = cells.filter(({ failure }) => failure !== null).length;
   const parts = [
     `${count(cells.length - lying - shut, "image")} as declared`,
@@ -85,7 +85,7 @@ function auditLines({ cells, unpublished }: AuditAnswer, style: Style): readonly
   return [...table, ...details, parts.join(", ")];
 }
 
-function verdictOf({ lies: lies, notes, failure }: AuditedCell): string {
+function verdictOf({ lies, notes, failure }: AuditedCell): string {
   if (failure !== null) return "not opened";
   if (lies.length > 0) return "lies";
   return notes.length > 0 ? "look" : "ok";
@@ -96,7 +96,7 @@ function paint(cell: AuditedCell | undefined, style: Style): (text: string) => s
   return cell.failure !== null || cell.notes.length > 0 ? style.warn : (text) => text;
 }
 
-function summaryOf({ measured, lies: lies, notes, failure }: AuditedCell): string {
+function summaryOf({ measured, lies, notes, failure }: AuditedCell): string {
   if (failure !== null) return failure.code;
   const codes = [...new Set([...lies, ...notes].map(({ code }) => code))];
   if (codes.length > 0) return codes.join(" ");

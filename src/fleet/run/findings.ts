@@ -41,7 +41,7 @@ export async function keptFindings(
     ...{ access, world, onEffect },
     holder: engine === null ? dockerHolder(world.env) : holderOf(engine),
   });
-  return audited.flatMap(({ lies: lies, notes, failure }) => [
+  return audited.flatMap(({ lies, notes, failure }) => [
     ...lies,
     ...notes.filter(isStrict),
     ...(failure === null ? [] : [failure]),
