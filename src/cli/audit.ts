@@ -52,7 +52,7 @@ function exitCodeOf({ cells }: AuditAnswer): ExitCode {
 function auditJson({ cells, ...answer }: AuditAnswer): object {
   const whole = cells.map(({ lies, notes, failure, ...cell }) => ({
     ...cell,
-    lies.map(problemJson),
+    lies: lies.map(problemJson),
     notes: notes.map(problemJson),
     failure: failure && problemJson(failure),
   }));

@@ -10,7 +10,7 @@ import type { DispatchSigns } from "./dispatch.ts";
 import type { FixedPointers } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
 import { u32 } from "../little-endian.ts";
-import { isAtomicsQuestion, libraryQuestion } from "./own-questions.ts";
+import { libraryQuestion } from "./own-questions.ts";
 import { codeAreas } from "./regions.ts";
 import { type FunctionReader, functionReader } from "./x86-functions.ts";
 
