@@ -3,7 +3,7 @@
 import type { Adopting } from "./fleet/adopt.ts";
 import type { Examining } from "./fleet/audit/image-examiner.ts";
 import type { Judging, Sealing } from "./fleet/publish/seal.ts";
-import type { Guarding } from "./fleet/dockerfile/guard.ts";
+import type { HostServices } from "./fleet/host-services.ts";
 import { nodePorts } from "./node-ports.ts";
 import type { NodePorts } from "./node/question.ts";
 import type { RootSource } from "./oci/trust-flags.ts";
@@ -32,10 +32,11 @@ const judging: Judging = {
     (await import("./trust/provenance/verify-provenance.ts")).verifyProvenanceFor(...asked),
 };
 
-const guarding: Guarding = {
+const hosts: HostServices = {
   writeGuard: async (cell) => (await import("./node/sh/guard-script.ts")).guardScript(cell),
+  marchHere: async () => (await import("./host/native-march.ts")).marchHere(),
 };
 
-type Ports = NodePorts & Guarding & Examining & Adopting & Sealing & Judging;
+type Ports = NodePorts & HostServices & Examining & Adopting & Sealing & Judging;
 
-export const ports: Ports = { ...nodePorts, ...root, ...files, ...sealing, ...judging, ...guarding };
+export const ports: Ports = { ...nodePorts, ...root, ...files, ...sealing, ...judging, ...hosts };

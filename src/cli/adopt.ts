@@ -13,7 +13,7 @@ import { type JsonFlag, print, tell } from "./print.ts";
 export const adopt: Define = (command, run) =>
   withRegistries(
     withJson(command)
-      .description("Open images of other builders, and write a lock of them")
+      .description("Open existing images, and write them into a lock")
       .argument("<references...>", "images, each with its tag")
       .option("--lock <file>", `Write into this lock (default: ${lockPath})`)
       .option("--axis <axis=value>", "Give all these images this value of an axis", ...many)

@@ -30,9 +30,9 @@ const helpText = `
 A subject is a path or an image. A path that exists is never looked up in a
 registry, and has no signature: where one is demanded, it is refused. Of an
 index by imgmatch it judges the image that this host takes. The lock decides
-where the image is in the lock; else the image's label dev.imgmatch.requires;
-else the files say what they need. What was opened is
-kept below $XDG_CACHE_HOME/imgmatch (~/.cache/imgmatch).
+for an image in the lock; else the image's label dev.imgmatch.requires; else the
+files say what they need. What was opened is kept below
+$XDG_CACHE_HOME/imgmatch (~/.cache/imgmatch).
 Of several subjects the best comes first. Exit code 0 only when it runs; of
 several subjects, when one runs; of many hosts, when it runs on each; with
 --against, when no host is lost.`;

@@ -52,7 +52,7 @@ export const launch: Define = (command, run) =>
         .option("--cpus <n>", "Ask for this many CPUs, or parts of one")
         .option("--memory <amount>", "Ask for this much memory: 512m, 16g")
         .option("--command <program>", "Run this program of the image in place of its entrypoint")
-        .option("--anywhere", "Let any node run the image, also a node without its label")
+        .option("--anywhere", "Let any node run the image, also a node without the image's label")
         .option("--set <name=value>", "Set what only this target knows: kind, schedule …", ...many)
         .option("--option <word>", "Add a word to the target's command", ...many),
     ),

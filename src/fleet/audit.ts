@@ -19,7 +19,7 @@ import { dockerHolder } from "../oci/engine/built-image.ts";
 import { unusedAxes } from "./audit/unused-axes.ts";
 import { groupBy } from "../io/collections.ts";
 import { selectImages } from "./cells/select.ts";
-import type { Guarding } from "./dockerfile/guard.ts";
+import type { HostServices } from "./host-services.ts";
 import { type FleetChoice, fleetAt, lockFileOf } from "./open/fleet-choice.ts";
 import { planFromLock } from "./open/prepare-build.ts";
 
@@ -47,16 +47,19 @@ export interface AuditAnswer {
  */
 export type AuditFunction = (options?: AuditOptions, world?: Partial<World>) => Promise<AuditAnswer>;
 
-export function auditWith(ports: Examining & Guarding): AuditFunction {
+export function auditWith(ports: Examining & HostServices): AuditFunction {
   return (options = {}, given) => inWorld(options, given, (world) => auditIn(options, world), ports);
 }
 
-async function auditIn(asked: AuditOptions, world: World & Examining & Guarding): Promise<AuditAnswer> {
+async function auditIn(asked: AuditOptions, world: World & Examining & HostServices): Promise<AuditAnswer> {
   const lock = await readLockIfPresent(lockFileOf(asked));
   return lock !== null && isAdopted(lock) ? auditAdopted(asked, lock, world) : auditBuilt(asked, world);
 }
 
-async function auditBuilt(asked: AuditOptions, world: World & Examining & Guarding): Promise<AuditAnswer> {
+async function auditBuilt(
+  asked: AuditOptions,
+  world: World & Examining & HostServices,
+): Promise<AuditAnswer> {
   const { fleet, lockFile, only } = await fleetAt(asked, world);
   const { replaceBase } = asked;
   const { lock, plan } = await planFromLock(fleet, { only, lockFile, replaceBase, published: false });
@@ -87,7 +90,7 @@ async function auditBuilt(asked: AuditOptions, world: World & Examining & Guardi
 async function auditAdopted(
   asked: AuditOptions,
   all: Lock,
-  world: World & Examining & Guarding,
+  world: World & Examining & HostServices,
 ): Promise<AuditAnswer> {
   if (asked.registry !== undefined || (asked.replaceBase ?? []).length > 0)
     throw usageError(

@@ -9,7 +9,7 @@ import { registryFor, registryToWrite } from "../oci/registry/registry-access.ts
 import { type BuildChoice, splitBuildOptions } from "./build-choice.ts";
 import { withImages } from "./engines/built-cell.ts";
 import { localEngineOf, requirePush } from "./engines/engine-choice.ts";
-import type { Guarding } from "./dockerfile/guard.ts";
+import type { HostServices } from "./host-services.ts";
 import { fleetAt } from "./open/fleet-choice.ts";
 import { type LocalBaseChoice, prepareBuild, planFromLock } from "./open/prepare-build.ts";
 import { type PlanJson, planToJson } from "./plan/plan-json.ts";
@@ -57,7 +57,9 @@ export interface BuildFunction {
   (options?: Omit<BuildOptions, "dryRun">, world?: Partial<World<FleetBuildEvent>>): Promise<BuildAnswer>;
 }
 
-export function buildWith(ports: BuildPorts & Guarding & Pick<Judging, "signatureTrustFor">): BuildFunction {
+export function buildWith(
+  ports: BuildPorts & HostServices & Pick<Judging, "signatureTrustFor">,
+): BuildFunction {
   const face = (
     options: BuildOptions = {},
     given?: Partial<World<FleetBuildEvent>>,
@@ -67,7 +69,7 @@ export function buildWith(ports: BuildPorts & Guarding & Pick<Judging, "signatur
 
 async function buildIn(
   options: BuildOptions,
-  world: World<FleetBuildEvent> & BuildPorts & Guarding & Pick<Judging, "signatureTrustFor">,
+  world: World<FleetBuildEvent> & BuildPorts & HostServices & Pick<Judging, "signatureTrustFor">,
 ): Promise<BuildAnswer | PlanJson> {
   const { push = false, dryRun = false, strict = false, takeOver } = options;
   const { index = false, replaceIndex: replace = false } = options;

@@ -16,7 +16,7 @@ import { groupBy, remember } from "../io/collections.ts";
 import { listContext } from "./context/context.ts";
 import { takenFiles } from "./context/context-inputs.ts";
 import type { ContextUse } from "./context/context-use.ts";
-import type { Guarding } from "./dockerfile/guard.ts";
+import type { HostServices } from "./host-services.ts";
 import { fleetAt, type FleetChoice } from "./open/fleet-choice.ts";
 import type { Fleet } from "./open/open-fleet.ts";
 import type { Plan, PlannedCell } from "./plan/planned-cell.ts";
@@ -43,11 +43,11 @@ export interface ExportBakeOptions
  */
 export type ExportBakeFunction = (asked?: ExportBakeOptions, given?: Partial<World>) => Promise<BakeFile>;
 
-export function exportBakeWith(ports: Guarding): ExportBakeFunction {
+export function exportBakeWith(ports: HostServices): ExportBakeFunction {
   return (asked = {}, given) => inWorld(asked, given, (world) => exportBakeIn(asked, world), ports);
 }
 
-async function exportBakeIn(asked: ExportBakeOptions, world: World & Guarding): Promise<BakeFile> {
+async function exportBakeIn(asked: ExportBakeOptions, world: World & HostServices): Promise<BakeFile> {
   const { fleet, lockFile, only } = await fleetAt(asked, world);
   const { plan } = await prepareBuild(fleet, { only, lockFile, bases: asked, push: true }, world);
   const { secret = [], ssh = [], network = "default" } = asked;

@@ -4,7 +4,7 @@ import { usageError } from "../errors.ts";
 import { compareFirst, compareText, groupBy } from "../io/collections.ts";
 import { inWorld, type Watching, type World } from "../io/world.ts";
 import type { CellSettings } from "./cells/cell-settings.ts";
-import type { Guarding } from "./dockerfile/guard.ts";
+import type { HostServices } from "./host-services.ts";
 import { type FleetChoice, fleetAt } from "./open/fleet-choice.ts";
 import { prepareBuild } from "./open/prepare-build.ts";
 
@@ -29,13 +29,13 @@ export type ExportGithubMatrixFunction = (
   given?: Partial<World>,
 ) => Promise<GithubMatrix>;
 
-export function exportGithubMatrixWith(ports: Guarding): ExportGithubMatrixFunction {
+export function exportGithubMatrixWith(ports: HostServices): ExportGithubMatrixFunction {
   return (asked = {}, given) => inWorld(asked, given, (world) => exportGithubMatrixIn(asked, world), ports);
 }
 
 async function exportGithubMatrixIn(
   asked: GithubMatrixOptions,
-  world: World & Guarding,
+  world: World & HostServices,
 ): Promise<GithubMatrix> {
   const { fleet, lockFile, only } = await fleetAt(asked, world);
   const { plan } = await prepareBuild(fleet, { only, lockFile, bases: asked, push: true }, world);

@@ -2,7 +2,7 @@
 
 import { inWorld, type Watching, type World } from "../io/world.ts";
 import { repositoryOfCell } from "./cells/cell-settings.ts";
-import type { Guarding } from "./dockerfile/guard.ts";
+import type { HostServices } from "./host-services.ts";
 import { type FleetPlace, fleetAt } from "./open/fleet-choice.ts";
 import { findPlanned } from "./plan/planned-cell.ts";
 
@@ -30,12 +30,12 @@ export type ExportGuardFunction = (
   world?: Partial<World>,
 ) => Promise<ExportGuardAnswer>;
 
-export function exportGuardWith(ports: Guarding): ExportGuardFunction {
+export function exportGuardWith(ports: HostServices): ExportGuardFunction {
   return (options, given) =>
     inWorld(
       options,
       given,
-      async (world: World & Guarding) => {
+      async (world: World & HostServices) => {
         const { fleet } = await fleetAt(options, world);
         const { cell } = findPlanned(fleet, options.cell);
         const repository = repositoryOfCell(fleet.matrix, cell);

@@ -10,7 +10,7 @@ import { mergedBranches } from "../lock/merge-branches.ts";
 import { mergedLock } from "../lock/merge-locks.ts";
 import { updateLock } from "../lock/store/update-lock.ts";
 import type { Digest } from "../oci/digest.ts";
-import type { Guarding } from "./dockerfile/guard.ts";
+import type { HostServices } from "./host-services.ts";
 import { baseLookup, fleetAt, type FleetChoice, lockFileOf, parseReplacements } from "./open/fleet-choice.ts";
 import { type BaseUpdate, baseUpdates, movableBases, withUpdatedBases } from "./plan/registry-view.ts";
 import { planFleet } from "./open/plan-fleet.ts";
@@ -36,11 +36,14 @@ export type UpdateBasesFunction = (
   given?: Partial<World>,
 ) => Promise<UpdateBasesAnswer>;
 
-export function updateBasesWith(ports: Guarding): UpdateBasesFunction {
+export function updateBasesWith(ports: HostServices): UpdateBasesFunction {
   return (asked = {}, given) => inWorld(asked, given, (world) => updateBasesIn(asked, world), ports);
 }
 
-async function updateBasesIn(asked: ChangeLockOptions, world: World & Guarding): Promise<UpdateBasesAnswer> {
+async function updateBasesIn(
+  asked: ChangeLockOptions,
+  world: World & HostServices,
+): Promise<UpdateBasesAnswer> {
   if (asked.offline)
     throw usageError("--update-bases asks registries, and --offline forbids it", "leave --offline out");
   const { fleet, lockFile: file, only } = await fleetAt(asked, world);
@@ -77,11 +80,11 @@ export interface RemovedImages {
  */
 export type PruneLockFunction = (asked?: ChangeLockOptions, given?: Partial<World>) => Promise<RemovedImages>;
 
-export function pruneLockWith(ports: Guarding): PruneLockFunction {
+export function pruneLockWith(ports: HostServices): PruneLockFunction {
   return (asked = {}, given) => inWorld(asked, given, (world) => pruneLockIn(asked, world), ports);
 }
 
-async function pruneLockIn(asked: ChangeLockOptions, world: World & Guarding): Promise<RemovedImages> {
+async function pruneLockIn(asked: ChangeLockOptions, world: World & HostServices): Promise<RemovedImages> {
   const { fleet, lockFile: file, only } = await fleetAt(asked, world);
   if (only.length > 0)
     throw usageError("--prune looks at the whole lock, --only at some cells", "leave --only out");

@@ -11,7 +11,7 @@ import { registryFor } from "../oci/registry/registry-access.ts";
 import { unknownTargets } from "./cells/impossible.ts";
 import { allEntries, type CellContext } from "./context/cell-context.ts";
 import { recallContext } from "./context/context-record.ts";
-import type { Guarding } from "./dockerfile/guard.ts";
+import type { HostServices } from "./host-services.ts";
 import { type FleetChoice, fleetAt } from "./open/fleet-choice.ts";
 import { type LocalBaseChoice, type PreparedBuild, prepareBuild } from "./open/prepare-build.ts";
 import { floorLines } from "./plan/base-floors.ts";
@@ -44,13 +44,13 @@ export interface PlanFunction {
   (options?: Omit<PlanOptions, "explain">, world?: Partial<World>): Promise<PlanJson>;
 }
 
-export function planWith(ports: Guarding): PlanFunction {
+export function planWith(ports: HostServices): PlanFunction {
   const face = (options: PlanOptions = {}, given?: Partial<World>): Promise<PlanJson | ExplainedPlan> =>
     inWorld(options, given, (world) => planIn(options, world), ports);
   return face as PlanFunction;
 }
 
-async function planIn(options: PlanOptions, world: World & Guarding): Promise<PlanJson | ExplainedPlan> {
+async function planIn(options: PlanOptions, world: World & HostServices): Promise<PlanJson | ExplainedPlan> {
   const { remote = false, offline = false, push = false, explain } = options;
   if (remote && offline) {
     throw usageError("--remote asks registries, and --offline forbids it", "leave one of them out");

@@ -16,7 +16,7 @@ import { publishPlan, tellPublication } from "./publish/publication.ts";
 import { publishAdopted } from "./publish/publish-plan-index.ts";
 import { requireRightToPush, writtenRepositories } from "./publish/written-repositories.ts";
 import type { BuildAnswer, FleetBuildEvent } from "./run/build-events.ts";
-import type { Guarding } from "./dockerfile/guard.ts";
+import type { HostServices } from "./host-services.ts";
 import type { BuildPorts } from "./run/build-missing.ts";
 import { recordDeprecated } from "./run/record-deprecated.ts";
 import { runPlan } from "./run/run-plan.ts";
@@ -39,13 +39,13 @@ export type PublishFunction = (
   world?: Partial<World<FleetBuildEvent>>,
 ) => Promise<BuildAnswer>;
 
-export function publishWith(ports: BuildPorts & Guarding): PublishFunction {
+export function publishWith(ports: BuildPorts & HostServices): PublishFunction {
   return (options = {}, given) => inWorld(options, given, (world) => publishIn(options, world), ports);
 }
 
 async function publishIn(
   options: PublishOptions,
-  world: World<FleetBuildEvent> & BuildPorts & Guarding,
+  world: World<FleetBuildEvent> & BuildPorts & HostServices,
 ): Promise<BuildAnswer> {
   const { replaceIndex: replace = false } = options;
   const { place, bases, engine, access, signer, pace } = splitBuildOptions(options);

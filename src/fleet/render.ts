@@ -3,7 +3,7 @@
 import { inWorld, type Watching, type World } from "../io/world.ts";
 import { readDockerfiles, removeDockerfiles, writeDockerfiles } from "./dockerfile/dockerfiles.ts";
 import { type Drift, findDrift } from "./dockerfile/drift.ts";
-import type { Guarding } from "./dockerfile/guard.ts";
+import type { HostServices } from "./host-services.ts";
 import { type FleetChoice, fleetAt } from "./open/fleet-choice.ts";
 import type { Selection } from "./cells/select.ts";
 import type { RenderedFile } from "./dockerfile/render-cell.ts";
@@ -50,13 +50,16 @@ export interface RenderFunction {
   (options?: RenderOptions & { readonly check?: false }, world?: Partial<World>): Promise<RenderAnswer>;
 }
 
-export function renderWith(ports: Guarding): RenderFunction {
+export function renderWith(ports: HostServices): RenderFunction {
   const face = (asked: RenderOptions = {}, given?: Partial<World>): Promise<RenderAnswer | RenderCheck> =>
     inWorld(asked, given, (world) => renderIn(asked, world), ports);
   return face as RenderFunction;
 }
 
-async function renderIn(asked: RenderOptions, world: World & Guarding): Promise<RenderAnswer | RenderCheck> {
+async function renderIn(
+  asked: RenderOptions,
+  world: World & HostServices,
+): Promise<RenderAnswer | RenderCheck> {
   const { fleet, lockFile, only } = await fleetAt(asked, world);
   const { out: root = fleet.root, prune = false, check = false } = asked;
   const cells = checkedCells(fleet, only);

@@ -14,7 +14,7 @@ import type { RegistryAccess } from "../oci/registry/registry-flags.ts";
 import type { ProvenanceVerification } from "../oci/verified-provenance.ts";
 import type { SignatureDemands } from "../oci/trust-flags.ts";
 import { fleetAt, matrixFileOf } from "./open/fleet-choice.ts";
-import type { Guarding } from "./dockerfile/guard.ts";
+import type { HostServices } from "./host-services.ts";
 import { planFleet } from "./open/plan-fleet.ts";
 import type { Plan } from "./plan/planned-cell.ts";
 import { type Sweep, type SweepOptions, sweep } from "./publish/sweep.ts";
@@ -56,13 +56,13 @@ export type VerifyFunction = (
   world?: Partial<World<LookEvent>>,
 ) => Promise<VerifyAnswer>;
 
-export function verifyWith(ports: Judging & Guarding): VerifyFunction {
+export function verifyWith(ports: Judging & HostServices): VerifyFunction {
   return (options = {}, given) => inWorld(options, given, (world) => verifyIn(options, world), ports);
 }
 
 async function verifyIn(
   asked: VerifyOptions,
-  world: World<LookEvent> & Judging & Guarding,
+  world: World<LookEvent> & Judging & HostServices,
 ): Promise<VerifyAnswer> {
   const { lock: file = lockPath } = asked;
   const lock = await readLock(file);
@@ -97,7 +97,7 @@ async function verifyIn(
 }
 
 /** The fleet's plan; null where no matrix is there, as on a machine that has the lock alone, or the matrix is another fleet's. */
-async function planOf(lock: Lock, lockFile: string, world: World & Guarding): Promise<Plan | null> {
+async function planOf(lock: Lock, lockFile: string, world: World & HostServices): Promise<Plan | null> {
   const matrix = matrixFileOf(lockFile);
   if (!isThere(matrix)) return null;
   try {

@@ -10,14 +10,14 @@ const same: Readonly<Record<string, string>> = names.same;
  * The fix for an unknown march.
  *
  * @example
- * fixMarch("core2"); // "write x86-64, the most of what a core2 runs that imgmatch has a name for"
+ * fixMarch("core2"); // "write x86-64, the highest known march that a core2 runs"
  */
 export function fixMarch(name: string): string {
   if (isNative(name))
     return "name the marches of the hosts: native is the march of whatever machine compiles";
   if (Object.hasOwn(same, name)) return `write ${same[name]}, which is the same march`;
   const below = marchBelow(name);
-  if (below !== null) return `write ${below}, the most of what a ${name} runs that imgmatch has a name for`;
+  if (below !== null) return `write ${below}, the highest known march that a ${name} runs`;
   const near = nearMarch(name);
   return near === null ? `imgmatch hardware cpu lists those of ${tablesDate}` : `did you mean ${near}?`;
 }

@@ -122,7 +122,7 @@ async function open(
   { matrix, publishTo, args }: PlainArgs,
 ): Promise<readonly [Fleet, string]> {
   const options = {
-    writeGuard: ports.writeGuard,
+    ...{ writeGuard: ports.writeGuard, marchHere: ports.marchHere },
     ...(publishTo === undefined ? {} : { registry: publishTo }),
     ...(args === undefined ? {} : { args }),
   };

@@ -22,7 +22,7 @@ it("leads each name to a march of the table, and has none twice", () => {
 it("says what to write", () => {
   expect(["corei7-avx", "core2", "native", "zen4", "broadwel", "toString"].map(fixMarch)).toEqual([
     "write sandybridge, which is the same march",
-    "write x86-64, the most of what a core2 runs that imgmatch has a name for",
+    "write x86-64, the highest known march that a core2 runs",
     "name the marches of the hosts: native is the march of whatever machine compiles",
     "did you mean znver4?",
     "did you mean broadwell?",

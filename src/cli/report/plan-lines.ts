@@ -52,7 +52,7 @@ export function reportPlan(
   ].join("\n");
 }
 
-/** A reason that several cells share stands once, with their number, above those of them that are named. */
+/** A reason of several cells stands once, with the number of cells, above the named cells. */
 function byReason(
   cells: readonly PlanCellJson[],
   named: readonly PlanCellJson[],

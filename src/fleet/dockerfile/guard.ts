@@ -12,11 +12,6 @@ export type WriteGuard = (
   cell: Pick<Cell, "axes" | "platform" | "requires"> & { readonly repository: string },
 ) => Promise<string>;
 
-/** The port of what writes guards. */
-export interface Guarding {
-  readonly writeGuard: WriteGuard;
-}
-
 /** The line of a rendered Dockerfile that {@link guarded} fills. */
 export const guardLine = "# Before its program: imgmatch asks the host.\n";
 

@@ -2,7 +2,7 @@
 
 import { dirname, join } from "node:path";
 import { type Problem, usageError } from "../../errors.ts";
-import type { Guarding } from "../dockerfile/guard.ts";
+import type { HostServices } from "../host-services.ts";
 import { type Fleet, openFleet } from "./open-fleet.ts";
 import type { FindBaseDigest, ReadBase } from "./find-bases.ts";
 import { parseBuildArguments } from "../matrix/given-arguments.ts";
@@ -38,11 +38,11 @@ export const matrixPath = "matrix.yaml";
 /** The fleet of the flags, the file of its lock, and the selected cells. */
 export async function fleetAt(
   place: FleetPlace,
-  { env, writeGuard }: Pick<World, "env"> & Guarding,
+  { env, writeGuard, marchHere }: Pick<World, "env"> & HostServices,
 ): Promise<{ readonly fleet: Fleet; readonly lockFile: string; readonly only: readonly Selection[] }> {
   const { matrix = matrixPath, registry, only = [], buildArg = [] } = place;
   const args = parseBuildArguments(buildArg, env);
-  const fleet = await openFleet(matrix, { registry, env, args, writeGuard });
+  const fleet = await openFleet(matrix, { registry, env, args, writeGuard, marchHere });
   const names = fleet.matrix.axes.map(({ name }) => name);
   return { fleet, lockFile: lockFileOf(place), only: parseSelections(only, names) };
 }

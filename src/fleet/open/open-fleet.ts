@@ -31,6 +31,7 @@ import { memoizeBy } from "../cells/memoize-by.ts";
 import { type ContextListing, listContext } from "../context/context.ts";
 import { once, remember, sortedEntries } from "../../io/collections.ts";
 import type { WriteGuard } from "../dockerfile/guard.ts";
+import type { HostServices } from "../host-services.ts";
 import { generatedStart, isGenerated } from "../dockerfile/render-cell.ts";
 
 /** A checked matrix with its cells and their files. */
@@ -58,6 +59,7 @@ export interface FleetToOpen {
   /** Build arguments that go before the matrix's, as `build --build-arg` has them. Never secrets: images keep them in their history. */
   readonly args?: GivenArguments;
   readonly writeGuard?: WriteGuard | undefined;
+  readonly marchHere?: HostServices["marchHere"] | undefined;
 }
 
 /** Throws `MATRIX_NOT_FOUND`, which names the matrix of a folder above where there is one. `option` names the file, for messages. */
@@ -70,13 +72,16 @@ export function readMatrixText(file: string, option = "--matrix"): Promise<strin
 }
 
 /** Names the march of this machine where a matrix asks for `native`. */
-async function parseHere(text: string, file: string, env: Environment): Promise<Matrix> {
+async function parseHere(
+  text: string,
+  file: string,
+  { env, marchHere }: Pick<FleetToOpen, "marchHere"> & { readonly env: Environment },
+): Promise<Matrix> {
   try {
     return parseMatrix(text, file, env);
   } catch (error) {
     if (!(error instanceof ImgmatchError) || !error.problems.some(isNativeMarch)) throw error;
-    const { marchHere } = await import("../../host/native-march.ts");
-    const march = marchHere();
+    const march = (await marchHere?.()) ?? null;
     if (march === null) throw error;
     const [first, ...rest] = error.problems;
     const named = (each: Problem) =>
@@ -96,9 +101,9 @@ export async function openFleet(
   opening: Opening = { children: [], opened: new Map() },
 ): Promise<Fleet> {
   const root = dirname(matrixFile);
-  const { registry, env = process.env, args: given = {}, writeGuard } = toOpen;
+  const { registry, env = process.env, args: given = {}, writeGuard, marchHere } = toOpen;
   const text = toOpen.text ?? (await readMatrixText(matrixFile));
-  const parsed = await withVersion(await parseHere(text, matrixFile, env), { root, env });
+  const parsed = await withVersion(await parseHere(text, matrixFile, { env, marchHere }), { root, env });
   const moved = registry === undefined ? {} : { repository: repositoryBelow(registry, parsed.name) };
   const { matrix, passed } = withArguments({ ...parsed, ...moved }, given);
   parseImageReference(matrix.repository);
@@ -146,7 +151,7 @@ interface Opening {
 async function openParents(
   { parents }: Matrix,
   matrixFile: string,
-  { registry, env, args = {}, writeGuard }: FleetToOpen,
+  { registry, env, args = {}, writeGuard, marchHere }: FleetToOpen,
   { children, opened }: Opening,
 ): Promise<ReadonlyMap<string, Fleet>> {
   const fleets = new Map<string, Fleet>();
@@ -171,7 +176,11 @@ async function openParents(
       });
     });
     const openWith = (given: GivenArguments) =>
-      openFleet(path, { text, registry, env, args: given, writeGuard }, { children: line, opened });
+      openFleet(
+        path,
+        { text, registry, env, args: given, writeGuard, marchHere },
+        { children: line, opened },
+      );
     return openWith(args).catch((error: unknown) => {
       if (!(error instanceof ImgmatchError) || error.code !== "ARGUMENT_UNDECLARED") throw error;
       const known = parseMatrix(text, path).args;

@@ -28,7 +28,7 @@ interface Node extends Known {
 type End = "passed" | "refused" | "thrown";
 
 const mostSteps = 10_000;
-/** Ways that meet in a place with ever other values, as behind many options, go on as one that keeps the CPU's answers alone. */
+/** So many ways meet in a place with other values each, as behind many options. Then they go on as one way, with the CPU's answers alone. */
 const mostMeetings = 16;
 /** Of all ways through a file, and no more than bytes may be decoded: a hostile file has thousands of starts. */
 const mostStepsOfFile = 200_000;

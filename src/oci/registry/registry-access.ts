@@ -59,8 +59,8 @@ export async function registryFor(
 }
 
 /**
- * The client of a run that writes these repositories, and asks for that right with its first request. It waits out a registry that
- * is overloaded: what was built is not to be lost for it. Without a signal: an interruption waits until what is announced is taken back.
+ * The client of a run that writes these repositories: the first request asks for the right to write. The client waits out an overloaded
+ * registry, as no build is to be lost for the load. Without a signal: an interruption waits until announcements are taken back.
  */
 export function registryToWrite(
   writes: readonly string[],
