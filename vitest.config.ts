@@ -46,6 +46,8 @@ const quickE2e = ["inspect", "launch", "local-images", "publish", "registry"].ma
 const unit = { testTimeout: 60_000, hookTimeout: 60_000 };
 /** A third of the time would go to loading the same modules for each file. */
 const shared = { isolate: false };
+/** On a slow machine CI has no time for all of them. */
+const long = { runner: "./test/support/in-time.ts" };
 const e2e = {
   testTimeout: 240_000,
   hookTimeout: 240_000,
@@ -82,11 +84,17 @@ export default defineConfig({
         },
       },
       { extends: true, test: { name: "e2e", include: quickE2e, ...e2e } },
-      { extends: true, test: { name: "unit-long", include: longUnit, ...unit, ...shared } },
-      { extends: true, test: { name: "unit-counted", include: counted, ...unit } },
+      { extends: true, test: { name: "unit-long", include: longUnit, ...unit, ...shared, ...long } },
+      { extends: true, test: { name: "unit-counted", include: counted, ...unit, ...long } },
       {
         extends: true,
-        test: { name: "e2e-long", include: ["test/e2e/**/*.test.ts"], exclude: quickE2e, ...e2e },
+        test: {
+          name: "e2e-long",
+          include: ["test/e2e/**/*.test.ts"],
+          exclude: quickE2e,
+          ...e2e,
+          ...long,
+        },
       },
     ],
   },

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { makeFolder } from "../support/folders.ts";
+import { isLong } from "../support/long.ts";
 import { needs } from "../support/needs.ts";
 import { whyNot } from "../support/programs.ts";
 
@@ -39,15 +40,20 @@ async function run(files: readonly string[]): Promise<Report["tests"]> {
   return (JSON.parse(readFileSync(report, "utf8")) as Report).tests;
 }
 
+/** The client is a package, of one version: CI asks anew what an attacker of the public root would try first. */
+const inCi = ["test_rollback.py", "test_expiration.py", "test_file_download.py", "test_keys.py"];
+
 describe("TUF's conformance suite", needs(whyNone), () => {
-  it("passes: rollback, freeze, rotation, delegation", { timeout: 900_000 }, async () => {
+  it(`passes: rollback, freeze, ${isLong ? "rotation, delegation" : "keys, targets"}`, {
+    timeout: 900_000,
+  }, async () => {
     const files = readdirSync(join(suite, "tuf_conformance"))
-      .filter((name) => /^test_.*\.py$/.test(name))
+      .filter((name) => (isLong ? /^test_.*\.py$/.test(name) : inCi.includes(name)))
       .map((name) => join("tuf_conformance", name));
     // Two halves at once: each waits for its client.
     const [even, odd] = [0, 1].map((half) => run(files.filter((_, at) => at % 2 === half)));
     const tests = [...((await even) ?? []), ...((await odd) ?? [])];
     expect(tests.filter(({ outcome }) => outcome !== "passed").map(({ nodeid }) => nodeid)).toEqual([]);
-    expect(tests.length).toBeGreaterThan(105);
+    expect(tests.length).toBeGreaterThan(isLong ? 105 : 30);
   });
 });

@@ -2,7 +2,6 @@
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { Updater } from "tuf-js";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -18,20 +17,22 @@ const [command, root] = positionals;
 const metadataDir = values["metadata-dir"];
 
 /** One for each target, as each fetch of the root makes one. */
-const makeUpdater = () =>
-  new Updater({
+async function makeUpdater() {
+  const { Updater } = await import("tuf-js");
+  return new Updater({
     metadataBaseUrl: values["metadata-url"],
     metadataDir,
     targetBaseUrl: values["target-base-url"],
     targetDir: values["target-dir"],
     config: { fetchTimeout: 5000, fetchRetry: { retries: 2 } },
   });
+}
 
 async function run() {
   if (command === "init") return copyFileSync(root, join(metadataDir, "root.json"));
-  if (command === "refresh") return makeUpdater().refresh();
+  if (command === "refresh") return (await makeUpdater()).refresh();
   for (const name of values["target-name"]) {
-    const updater = makeUpdater();
+    const updater = await makeUpdater();
     await updater.refresh();
     const target = await updater.getTargetInfo(name);
     if (target === undefined) throw new Error(`${name} is not among the targets`);

@@ -74,7 +74,14 @@ export function createLaws(simulation: Simulation, { store, history }: WorldRegi
     violate,
     fleetOf,
     toldToReplace: (version: string, cell: string) => void replaced.add(`${version} ${cell}`),
-    isReplaced: () => replaced.size > 0,
+
+    /** The tag has left a content: of two publishers that raced for it one was told so, or one was told to replace it. */
+    hasGoneBack: (tag: string): boolean =>
+      contentsOf(tag).some(({ digest }) =>
+        Object.entries(fleetOf(tag, digest)?.images ?? {}).some(
+          ([cell, image]) => fleetOf(tag)?.images[cell]?.digest !== image.digest,
+        ),
+      ),
 
     /** Tag, lock and index agree when a publisher has ended well: the loser of a race has the winner's image. */
     published(desk: Desk, cells: readonly string[], who: string): void {

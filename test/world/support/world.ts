@@ -244,8 +244,8 @@ function createWorld(simulation: Simulation, folder: string) {
         fleet === null ? null : (resolveImage(fleet, host).match?.reference.replace(/.*@/, "") ?? null);
       const said = await ask(choose, tag);
       const isRefused = fleet === null && said !== null && !said.startsWith("sha256:");
-      // A node that goes no way back stays where a replaced index or a moved channel would take it back.
-      const isBack = isForward && said === "INDEX_DOWNGRADE" && (laws.isReplaced() || !/^\d/.test(tag));
+      // A node that goes no way back stays where a lost race, a replaced index or a moved channel would take it back.
+      const isBack = isForward && said === "INDEX_DOWNGRADE" && (laws.hasGoneBack(tag) || !/^\d/.test(tag));
       if (said !== wanted && !isRefused && !isBack)
         laws.violate(`${program.name} at last: ${tag} is ${said}, and ${wanted} is right`);
     };
