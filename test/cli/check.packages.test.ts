@@ -312,6 +312,17 @@ describe("check without a GPU", () => {
     );
   });
 
+  it("a package of GPU code without any program loads too: what takes that code is not told", async () => {
+    const data = installed("kernels-data", "1.0", { "kernels_data/ops.fatbin": codeOf(12, 80) });
+    const { first, exit, answer } = await check(data, laptop);
+    expect(first).toBe("not proved: loads here; its files do not tell whether it works without a GPU");
+    expect([exit, answer.unknown[0]?.code]).toEqual([3, "GPU_USE_UNKNOWN"]);
+    expect(await check(data, gpuHost([a100], "535.183.01", "12.2"))).toMatchObject({ exit: 0 });
+    expect(await check(data, gpuHost([v100], "535.183.01", "12.2"))).toMatchObject({
+      answer: { reasons: [{ code: "NO_GPU_CODE" }] },
+    });
+  });
+
   it("modules that are GPU code, or that need a driver's library, do not", async () => {
     expect(await check(kernels, laptop)).toMatchObject({
       exit: 3,

@@ -10,7 +10,7 @@ import type { Member, PackageFiles } from "./packages-of.ts";
 
 /**
  * `none`: it has nothing for a GPU. `libraries`: libraries of a vendor, which decide for the packages that link them. `beside`: it has
- * code for the CPU that loads without a GPU's driver. `whole`: it has no such code.
+ * code for the CPU that loads without a GPU's driver, or no program at all. `whole`: it has neither.
  */
 export type GpuUse = "none" | "libraries" | "beside" | "whole";
 
@@ -43,7 +43,8 @@ export function gpuOfPackage(members: readonly Member[], linkedOf: LinkedFiles):
   const holders = own.filter(hasCode);
   const links = all.filter((file) => neededBy(file).some((name) => runtimes.test(name)));
   if (holders.length === 0 && links.length === 0) return { use: "none", files: own };
-  if (isInPackage && (!hasOthers || [...holders, ...links].every(isOfVendor)))
+  const hasPrograms = all.some(({ program }) => program !== null);
+  if (isInPackage && ((hasPrograms && !hasOthers) || [...holders, ...links].every(isOfVendor)))
     return { use: "libraries", files: own };
   const needsDriver = (file: InspectedFile) =>
     [file, ...linkedOf([file])].some((each) => neededBy(each).includes(driverLibrary));
@@ -53,7 +54,7 @@ export function gpuOfPackage(members: readonly Member[], linkedOf: LinkedFiles):
     !isOfVendor(file) &&
     !links.includes(file) &&
     !needsDriver(file);
-  const isBeside = isInPackage && (modules.length > 0 ? modules : own).some(isForCpu);
+  const isBeside = isInPackage && (!hasPrograms || (modules.length > 0 ? modules : own).some(isForCpu));
   const libraries = holders.length > 0 ? [] : linkedOf(links).filter(hasCode);
   if (holders.length === 0 && libraries.length === 0) return { use: "none", files: own };
   const loaded = holders.length > 1 ? withoutUnlinked(own, holders, linkedOf(modules)) : own;
