@@ -3,8 +3,7 @@
 import type { Suite, Task } from "@vitest/runner";
 import { TestRunner } from "vitest";
 
-const until = Number(process.env.IMGMATCH_UNTIL ?? Number.POSITIVE_INFINITY) * 1000;
-const isLate = () => Date.now() > until;
+const isLate = () => Date.now() > Number(process.env.IMGMATCH_UNTIL ?? Number.POSITIVE_INFINITY) * 1000;
 
 export default class InTime extends TestRunner {
   override onBeforeRunSuite(suite: Suite): Promise<void> {

@@ -47,6 +47,24 @@ describe("the list at the end of a run", () => {
     expect(silent.stdout).toContain("nobody says why");
     expect(silent.status).toBe(1);
   });
+
+  it("has what did not begin in time, which prepares nothing; what has begun ends", () => {
+    const source = [
+      'import { beforeAll, describe, it } from "vitest";',
+      'beforeAll(() => console.log("prepared all"));',
+      'it("first", () => void (process.env.IMGMATCH_UNTIL = "1"));',
+      'describe("group", () => { beforeAll(() => console.log("prepared one")); it.each([1, 2])("%i", () => {}); });',
+    ].join("\n");
+    const runner = join(root, "test/support/in-time.ts");
+    const over = run(source, { runner }, { IMGMATCH_UNTIL: "1" });
+    expect(over.stdout, over.stderr).toContain("  3  no time was left\n");
+    expect(over.stdout).not.toContain("prepared");
+    const soon = run(source, { runner }, { IMGMATCH_UNTIL: `${Date.now() / 1000 + 3600}` });
+    expect(soon.stdout, soon.stderr).toContain("  2  no time was left\n");
+    expect(soon.stdout).toContain("prepared all");
+    expect(soon.stdout).not.toContain("prepared one");
+    expect([over.status, soon.status]).toEqual([0, 0]);
+  });
 });
 
 const files = readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" });
@@ -64,11 +82,18 @@ it("no test file has a skip without its reason", () => {
   expect(silent, "use needs(why), or skip(why) inside the test").toEqual([]);
 });
 
-function run(source: string) {
-  const folder = makeFolder({ "some.test.ts": source });
+function run(source: string, options: object = {}, variables: NodeJS.ProcessEnv = {}) {
+  const folder = makeFolder({
+    "some.test.ts": source,
+    "vitest.config.mjs": `export default { test: ${JSON.stringify(options)} };`,
+  });
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   const reporters = ["--reporter=default", `--reporter=${join(root, "test/support/skip-reporter.ts")}`];
-  const argv = [join(root, "node_modules/vitest/vitest.mjs"), "run", `--root=${folder}`, ...reporters];
-  const env = { ...process.env, NODE_OPTIONS: "", VITEST: undefined, NO_COLOR: "1" };
-  return spawnSync(process.execPath, argv, { cwd: folder, env, encoding: "utf8" });
+  const argv = [join(root, "node_modules/vitest/vitest.mjs"), "run", `--root=${folder}`];
+  const env = { ...process.env, ...variables, NODE_OPTIONS: "", VITEST: undefined, NO_COLOR: "1" };
+  return spawnSync(process.execPath, [...argv, ...reporters], {
+    cwd: folder,
+    env,
+    encoding: "utf8",
+  });
 }
