@@ -67,7 +67,7 @@ function oneCell(toolkit: string, host: GpusOfHost, adopted: string): Cure | nul
       values.length === 1
         ? `add compute=${compute} to the image's cell`
         : `add a cell with compute=${axisList(values)}`;
-    return values.length === 0 ? byHand(text) : { text, remedy, adopted };
+    return { text, remedy, adopted };
   }
   const range = rangeFor(computes, host);
   if (range === null) return null;
