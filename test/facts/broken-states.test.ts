@@ -86,14 +86,25 @@ describe("facts that tell a broken state", () => {
     expect(written(read)).toEqual(read);
   });
 
-  it("are what a start of CUDA disproves, but those that come after it", () => {
-    const codes = (starts: boolean, change: object) =>
-      withBrokenStates(host(change, { starts })).problems.map(({ code }) => code);
-    const late = ["HOST_GPU_NOT_READY", "HOST_GPU_UNLICENSED"];
-    const all = { mig: [], fabric: "failed", computeMode: "prohibited", licensed: false };
-    expect(codes(true, all)).toEqual(late);
-    expect(codes(false, all)).toEqual(["HOST_FABRIC_NOT_READY", "HOST_MIG_EMPTY", ...late]);
-  });
+  it.each(["toolkit", "specification"] as const)(
+    "are what a start of CUDA disproves, but those that come after it, as an outdated %s",
+    (outdated) => {
+      const late = [
+        ...Array(3).fill("HOST_GPU_NOT_READY"),
+        "HOST_GPU_UNLICENSED",
+        "HOST_CONTAINERS_OUTDATED",
+      ];
+      const ofGpu = { computeMode: "prohibited", recovery: "reset", remapFailed: true, licensed: false };
+      const all = host({ ...ofGpu, mig: [], fabric: "failed" }, { uvm: false });
+      const codes = (starts: boolean) => {
+        const nvidia = all.nvidia && { ...all.nvidia, starts };
+        const facts = { ...all, nvidia, runtime: { nvidia: "cdi", outdated } as const };
+        return withBrokenStates(facts).problems.map(({ code }) => code);
+      };
+      expect(codes(true)).toEqual(late);
+      expect(codes(false)).toEqual(["HOST_FABRIC_NOT_READY", "HOST_MIG_EMPTY", "HOST_NO_UVM", ...late]);
+    },
+  );
 
   it("name the place and the driver where these are known", () => {
     const runtime = { nvidia: "cdi", outdated: "specification" } as const;

@@ -194,9 +194,11 @@ describe("cures of a CPU", () => {
     expect(refused([...levelV3, "avx512f"], "of-nobody", ["avx512f"])[1]).toEqual(level3);
   });
 
-  it("leave nothing out that no compiler leaves out", () => {
+  it("leave nothing out that no compiler leaves out, or that the march does not have", () => {
     const found = refused(sapphire.features, "sapphirerapids", ["cx8"]);
     expect(found.slice(1)).toEqual([level3, expose("cx8")]);
+    const more = refused([...sapphire.features, "sse4a"], "sapphirerapids", ["sse4a"]);
+    expect(more.slice(1)).toEqual([level3, expose("sse4a")]);
   });
 
   it("are a cell of the host's level, where it is known and another", () => {

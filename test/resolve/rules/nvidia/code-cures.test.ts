@@ -15,6 +15,8 @@ interface Asked {
   /** Indexes of the GPUs that run the image. */
   readonly served?: readonly number[];
   readonly scale?: DriverScale;
+  /** The CUDA version that the driver reports. */
+  readonly cuda?: string;
 }
 
 it.each<readonly [why: string, Asked, readonly Cure[]]>([
@@ -120,13 +122,47 @@ it.each<readonly [why: string, Asked, readonly Cure[]]>([
     ],
   ],
   [
-    "the driver of a Jetson is compared with no floor",
+    "the driver of a Jetson, by its CUDA version",
+    { driver: "540.4.0", computes: "8.7", toolkit: "11.2.2", scale: "l4t", cuda: "12.6" },
+    [
+      {
+        text: "add a cell with compute=8.7 and CUDA 11.4 to 12.9: CUDA 11.2.2 does not compile for it",
+        remedy: { kind: "cell", axes: { cuda: "12.9", compute: "8.7" } },
+        adopted: "adopt an image of CUDA 11.4 to 12.9, the first for compute capability 8.7",
+      },
+    ],
+  ],
+  [
+    "the driver of a Jetson whose CUDA version is not known",
     { driver: "540.4.0", computes: "8.7", toolkit: "11.2.2", scale: "l4t" },
     [
       {
         text: "add a cell with compute=8.7 and CUDA 11.4 or newer: CUDA 11.2.2 does not compile for it",
         remedy: { kind: "cell", axes: { cuda: "13.5", compute: "8.7" } },
         adopted: "adopt an image of CUDA 11.4 or newer, the first for compute capability 8.7",
+      },
+    ],
+  ],
+  [
+    "under WSL each needs a newer driver",
+    { driver: "551.78", computes: "11.0", toolkit: "12.8.1", scale: "wsl", cuda: "12.4" },
+    [
+      {
+        text: "add a cell with compute=11.0 and CUDA 13.0 (a driver with CUDA >= 13.0): CUDA 12.8.1 does not compile for it",
+        remedy: null,
+        adopted:
+          "adopt an image of CUDA 13.0 (a driver with CUDA >= 13.0), the first for compute capability 11.0",
+      },
+    ],
+  ],
+  [
+    "under WSL a driver of the first CUDA version of the major",
+    { driver: "527.41", computes: "12.1", toolkit: "12.8.1", scale: "wsl", cuda: "12.0" },
+    [
+      {
+        text: "add a cell with compute=12.1 and CUDA 12.9: CUDA 12.8.1 does not compile for it",
+        remedy: { kind: "cell", axes: { cuda: "12.9", compute: "12.1" } },
+        adopted: "adopt an image of CUDA 12.9, the first for compute capability 12.1",
       },
     ],
   ],
@@ -183,9 +219,9 @@ it.each<readonly [why: string, Asked, readonly Cure[]]>([
       },
     ],
   ],
-])("%s", (_, { driver, computes, toolkit, served = [], scale = "linux" }, cures) => {
+])("%s", (_, { driver, computes, toolkit, served = [], scale = "linux", cuda = null }, cures) => {
   const gpus = computes.split(" ").map((each) => gpu({ compute: each === "?" ? null : each }));
-  const { nvidia } = viewHost(gpuHost(gpus, driver, null, { nvidiaChange: { driverScale: scale } }));
+  const { nvidia } = viewHost(gpuHost(gpus, driver, cuda, { nvidiaChange: { driverScale: scale } }));
   if (nvidia === null) throw new Error("no GPUs");
   const isServed = ({ index }: { readonly index: number }) => served.includes(index);
   const sides = {

@@ -77,6 +77,12 @@ const table: readonly (readonly [why: string, Compat, HostFacts, outcome: string
     on("580.105.08", legacy()),
     "FACT_UNKNOWN",
   ],
+  [
+    "ld.so.conf, a toolkit of unknown version that adds it, a newer driver",
+    cache,
+    on("580.105.08", legacy(undefined, "ldconfig")),
+    "FACT_UNKNOWN",
+  ],
   ["ld.so.conf, CDI, an older driver", cache, on("535.183.01", hook), "forward"],
   [
     "ld.so.conf, nvidia-container-cli that loads none, an older driver",
@@ -189,6 +195,13 @@ describe("which libcuda is loaded, and whether it serves", () => {
       on("535.183.01", mount, rtx4090),
       /^its forward-compatibility package 575\.57\.08 works on data-center and workstation GPUs, GPU 0 \(NVIDIA GeForce RTX 4090\) is a geforce product$/,
       /^have the container toolkit leave it: update the NVIDIA Container Toolkit 1\.16\.2 to 1\.17\.7 or newer, and set cuda-compat-mode = "disabled".*, or update the NVIDIA driver: 535\.183\.01 → >= 575\.57\.08, which needs no package$/,
+    ],
+    [
+      "a package in ld.so.conf that does not serve GeForce, where the driver alone would do",
+      cache,
+      on("535.183.01", hook, rtx4090),
+      /is a geforce product$/,
+      /^take the package out of the image, .*, or install that driver: 535\.183\.01 → 575\.57\.08$/,
     ],
     [
       "a toolkit that loads none",

@@ -340,6 +340,7 @@ describe("the versions at which the answer can change", () => {
         after: false,
       },
     ],
+    ["99.1", [], host("525.60.13"), { drivers: ["525.60.13"], cudas: ["99.1", "12.0"], after: false }],
     ["9.7", [], host("630.1"), { drivers: ["410", "630.1"], cudas: ["9.7", "10.0"], after: false }],
     [
       "12.6.3",
