@@ -122,6 +122,17 @@ it.each<readonly [why: string, Asked, readonly Cure[]]>([
     ],
   ],
   [
+    "a driver of the branch of the floor that is older than the floor",
+    { driver: "525.60.11", computes: "12.1", toolkit: "12.8.1" },
+    [
+      {
+        text: "add a cell with compute=12.1 and CUDA 12.9 (driver >= 525.60.13): CUDA 12.8.1 does not compile for it",
+        remedy: null,
+        adopted: "adopt an image of CUDA 12.9 (driver >= 525.60.13), the first for compute capability 12.1",
+      },
+    ],
+  ],
+  [
     "the driver of a Jetson, by its CUDA version",
     { driver: "540.4.0", computes: "8.7", toolkit: "11.2.2", scale: "l4t", cuda: "12.6" },
     [
