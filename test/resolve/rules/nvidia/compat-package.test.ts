@@ -293,15 +293,13 @@ describe("a forward-compatibility package, all that is said", () => {
   const l4t = (driver: string, reported: string | null, runtime = hook) =>
     gpuHost([orin], driver, reported, { runtime });
 
-  it.each<
-    readonly [
-      why: string,
-      Compat,
-      HostFacts,
-      said: readonly string[],
-      Partial<{ code: string[]; toolkit: string }>?,
-    ]
-  >([
+  const rows: readonly (readonly [
+    why: string,
+    Compat,
+    HostFacts,
+    said: readonly string[],
+    Partial<{ code: string[]; toolkit: string }>?,
+  ])[] = [
     [
       "a package that is no version",
       { ...always, package: "new" },
@@ -511,8 +509,20 @@ describe("a forward-compatibility package, all that is said", () => {
       ],
       { code: ["compute_80@9.0"] },
     ],
-  ])("%s", (_, driver, host, expected, { code = ["sm_80", "sm_89", "sm_120", "sm_87"], toolkit } = {}) => {
-    const image = gpuImage(cuda(toolkit ?? toolkits[driver.cuda] ?? "13.9", code, { driver }));
-    expect(said(image, host)).toEqual(expected);
-  });
+  ];
+  const named = rows.map(([why, driver, host, expected, change = {}]) => ({
+    why,
+    driver,
+    host,
+    expected,
+    ...change,
+  }));
+
+  it.each(named)(
+    "$why",
+    ({ driver, host, expected, code = ["sm_80", "sm_89", "sm_120", "sm_87"], toolkit }) => {
+      const image = gpuImage(cuda(toolkit ?? toolkits[driver.cuda] ?? "13.9", code, { driver }));
+      expect(said(image, host)).toEqual(expected);
+    },
+  );
 });
