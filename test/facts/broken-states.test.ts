@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import type { HostFacts } from "../../src/facts/facts.ts";
 import { describeHostFacts } from "../../src/cli/probe-lines.ts";
+import { withBrokenStates } from "../../src/facts/broken-states.ts";
 import { formatHostFacts } from "../../src/facts/format-facts.ts";
 import type { NvmlDevice, NvmlReading } from "../../src/host/nvidia/nvml-reading.ts";
 import { parseSmiCsv } from "../../src/host/nvidia/nvidia-smi.ts";
@@ -11,7 +12,7 @@ import { parseHostFacts } from "../../src/facts/parse-facts.ts";
 import { probeHost } from "../../src/host/probe-host.ts";
 import { readHost } from "../support/read-hosts.ts";
 import { resolveImage } from "../../src/resolve/resolve-image.ts";
-import { gpu, gpuHost, h100 } from "../resolve/support/hosts.ts";
+import { cpuHost, gpu, gpuHost, h100 } from "../resolve/support/hosts.ts";
 import { cuda, gpuImage, image, lockOf } from "../resolve/support/locks.ts";
 import { fixtureHostIo } from "../support/fixture-host-io.ts";
 import { needs } from "../support/needs.ts";
@@ -83,6 +84,46 @@ describe("facts that tell a broken state", () => {
     const read = written(host({ computeMode: "prohibited", recovery: "reset", remapFailed: true }));
     expect(read.problems.map(({ code }) => code)).toEqual(Array(3).fill("HOST_GPU_NOT_READY"));
     expect(written(read)).toEqual(read);
+  });
+
+  it.each(["toolkit", "specification"] as const)(
+    "are what a start of CUDA disproves, but those that come after it, as an outdated %s",
+    (outdated) => {
+      const late = [
+        ...Array(3).fill("HOST_GPU_NOT_READY"),
+        "HOST_GPU_UNLICENSED",
+        "HOST_CONTAINERS_OUTDATED",
+      ];
+      const ofGpu = { computeMode: "prohibited", recovery: "reset", remapFailed: true, licensed: false };
+      const all = host({ ...ofGpu, mig: [], fabric: "failed" }, { uvm: false });
+      const codes = (starts: boolean) => {
+        const nvidia = all.nvidia && { ...all.nvidia, starts };
+        const facts = { ...all, nvidia, runtime: { nvidia: "cdi", outdated } as const };
+        return withBrokenStates(facts).problems.map(({ code }) => code);
+      };
+      expect(codes(true)).toEqual(late);
+      expect(codes(false)).toEqual(["HOST_FABRIC_NOT_READY", "HOST_MIG_EMPTY", "HOST_NO_UVM", ...late]);
+    },
+  );
+
+  it("name the place and the driver where these are known", () => {
+    const runtime = { nvidia: "cdi", outdated: "specification" } as const;
+    const said = (driver: string | null, place: string | null) =>
+      withBrokenStates({
+        ...gpuHost([h100], driver, null, { runtime }),
+        sources: place === null ? {} : { "runtime.outdated": place },
+      }).problems.map(({ message }) => message);
+    const rest = "is loaded: containers do not start, or find no libcuda";
+    expect(said("580.95.05", "/etc/cdi/nvidia.yaml")).toEqual([
+      `/etc/cdi/nvidia.yaml names another driver's libraries, the driver, 580.95.05, ${rest}`,
+    ]);
+    expect(said(null, null)).toEqual([
+      `what hands GPUs to containers names another driver's libraries, the driver ${rest}`,
+    ]);
+  });
+
+  it("leave a host as it is that is in none", () => {
+    for (const facts of [cpuHost(), host({})]) expect(withBrokenStates(facts)).toBe(facts);
   });
 
   it("are about the GPUs that are visible", async () => {

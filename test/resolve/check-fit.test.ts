@@ -57,6 +57,14 @@ describe("an image with two CUDA variants", () => {
   });
 });
 
+it("an image with two CUDA variants that are as near speaks of the same one, in whatever order they stand", () => {
+  const of = (...codes: readonly string[]) => {
+    const [one = twelve, ...or] = codes.map((code) => ({ ...twelve, code: [code], by: code }));
+    return spoken(findMisfits(gpuImage({ ...one, or }), viewHost(gpuHost([a100], "570.124.06"))));
+  };
+  expect(of("sm_70", "sm_90")).toEqual(of("sm_90", "sm_70"));
+});
+
 describe("an image with CPU variants", () => {
   const haswell = { march: "haswell", features: levelV3, by: "haswell" };
   const skylake = { march: "skylake-avx512", features: [...levelV3, "avx512f"], by: "skylakex" };

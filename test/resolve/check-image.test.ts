@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { HostFacts } from "../../src/facts/facts.ts";
 import { checkImage, type ImageCheck, needUnknown } from "../../src/resolve/check-image.ts";
-import { a100, cpuHost, gpuHost, rtx4090 } from "./support/hosts.ts";
+import { requireOf } from "../../src/resolve/rules/nvidia/image-environment.ts";
+import { a100, cpuHost, gpu, gpuHost, rtx4090 } from "./support/hosts.ts";
 import { cuda, requirement } from "./support/locks.ts";
 
 const platform = "linux/amd64";
@@ -195,6 +197,107 @@ describe("an image without the label", () => {
     expect(answer).toMatchObject({ fits: null });
     expect(textsOf(answer)).toContain("which driver CUDA 99.1.0 needs");
   });
+});
+
+describe("an image without the label, by its environment", () => {
+  const legacy = { runtime: { nvidia: "legacy" } } as const;
+  const wsl = { nvidiaChange: { driverScale: "wsl" } } as const;
+
+  it.each<readonly [env: readonly string[], HostFacts, said: readonly string[]]>([
+    [[], cpuHost(), ["whether its programs need a GPU"]],
+    [["CUDA_VERSION=12.4.1"], gpuHost([a100], "570.124.06"), ["for which GPUs its CUDA code was compiled"]],
+    [["CUDA_VERSION=12.4.1"], gpuHost([a100], "535.183.01"), ["for which GPUs its CUDA code was compiled"]],
+    [
+      ["NVIDIA_REQUIRE_CUDA=cuda>=12.4"],
+      gpuHost([a100], "570.124.06", null, legacy),
+      ["its CUDA toolkit", "for which GPUs its CUDA code was compiled"],
+    ],
+    [
+      ["CUDA_VERSION=99.1.0"],
+      gpuHost([a100], "570.124.06"),
+      ["which driver CUDA 99.1.0 needs", "for which GPUs its CUDA code was compiled"],
+    ],
+    [
+      ["CUDA_VERSION=12.4.1", "NVIDIA_VISIBLE_DEVICES=void"],
+      cpuHost(),
+      ["whether its programs need a GPU: it has CUDA, and asks for no device"],
+    ],
+    [
+      ["CUDA_VERSION=12.4.1", "NVIDIA_VISIBLE_DEVICES="],
+      cpuHost(),
+      ["whether its programs need a GPU: it has CUDA, and asks for no device"],
+    ],
+    [
+      ["CUDA_VERSION=12.4.1", "NVIDIA_VISIBLE_DEVICES=none0"],
+      cpuHost(),
+      ["NO_GPU", "for which GPUs its CUDA code was compiled"],
+    ],
+    [
+      ["CUDA_VERSION=12.4.1", "NVIDIA_REQUIRE_CUDA=cuda>=12.4"],
+      gpuHost([a100], "470.57.02", null, legacy),
+      [
+        "NVIDIA_REQUIRE_UNSATISFIED",
+        "whether it brings NVIDIA's forward-compatibility package, without which: needs NVIDIA driver >= 525.60.13, this host has 470.57.02",
+        "for which GPUs its CUDA code was compiled",
+      ],
+    ],
+    [
+      ["CUDA_VERSION=8.0.61"],
+      gpuHost([gpu({ compute: "6.0" })], "352.39"),
+      ["DRIVER_TOO_OLD", "for which GPUs its CUDA code was compiled"],
+    ],
+    [
+      ["CUDA_VERSION=12.4.1"],
+      gpuHost([a100], "470.57.02", "11.4", wsl),
+      ["DRIVER_TOO_OLD", "for which GPUs its CUDA code was compiled"],
+    ],
+    [
+      ["CUDA_VERSION=12.4.1"],
+      gpuHost([a100, rtx4090], "470.57.02"),
+      ["DRIVER_TOO_OLD", "for which GPUs its CUDA code was compiled"],
+    ],
+    [
+      ["CUDA_VERSION=99.1.0"],
+      gpuHost([a100], "570.10", "12.8", wsl),
+      ["which driver CUDA 99.1.0 needs", "for which GPUs its CUDA code was compiled"],
+    ],
+    [
+      ["CUDA_VERSION=12.4.1"],
+      gpuHost([a100], "460.10"),
+      ["DRIVER_TOO_OLD", "for which GPUs its CUDA code was compiled"],
+    ],
+    [
+      ["NVIDIA_REQUIRE_CUDA=cuda>=99.0", "NVIDIA_DISABLE_REQUIRE=1"],
+      gpuHost([a100], "570.124.06", null, legacy),
+      ["whether its programs need a GPU"],
+    ],
+    [
+      ["NVIDIA_REQUIRE_CUDA=cuda>=99.0", "NVIDIA_DISABLE_REQUIRE=x1"],
+      gpuHost([a100], "570.124.06", null, legacy),
+      ["NVIDIA_REQUIRE_UNSATISFIED", "its CUDA toolkit", "for which GPUs its CUDA code was compiled"],
+    ],
+    [
+      ["NVIDIA_REQUIRE_CUDA=cuda>=99.0", "NVIDIA_DISABLE_REQUIRE=1x"],
+      gpuHost([a100], "570.124.06", null, legacy),
+      ["NVIDIA_REQUIRE_UNSATISFIED", "its CUDA toolkit", "for which GPUs its CUDA code was compiled"],
+    ],
+    [
+      ["CUDA_VERSION=12.4.1", "NVIDIA_REQUIRE_CUDA=cuda>=99.0", "NVIDIA_DISABLE_REQUIRE=T"],
+      gpuHost([a100], "570.124.06", null, legacy),
+      ["for which GPUs its CUDA code was compiled"],
+    ],
+  ])("%j", (env, host, expected) => {
+    const { reasons, unknown } = checkImage({ platform, requires: null, env }, host);
+    const [ofCpu, ofKernel, ...others] = textsOf({ unknown });
+    expect([ofCpu, ofKernel]).toEqual([
+      "which CPU features its programs use",
+      "the oldest kernel they run on",
+    ]);
+    expect([...reasons.map(({ code }) => code), ...others]).toEqual(expected);
+  });
+
+  it("has the expression that the last of its variables says", () =>
+    expect(requireOf(["NVIDIA_REQUIRE_CUDA=cuda>=1.0", "NVIDIA_REQUIRE_CUDA=cuda>=2.0"])).toBe("cuda>=2.0"));
 });
 
 describe("an opened image whose GPU side is undecided", () => {

@@ -30,7 +30,7 @@ const acceleratorRule: ImageRule = ({ requires: { accelerator }, axes: { accel }
   if (accelerator == null) return null;
   const pin = pinTextOf(pins, "accel");
   // A pattern that happens to match does not name it.
-  if (pin !== undefined && (pin === accelerator || pin === accel)) return null;
+  if (pin !== undefined && pin === accel) return null;
   return misfit("PIN_MISMATCH", `is for ${accelerator}, which nobody judges: no rule chooses it`, [
     accel === undefined
       ? byHand("take it by hand: it has no axis accel that could be pinned")

@@ -2,6 +2,7 @@ import { toldFeature } from "../../../src/hardware/cpu-features.ts";
 import { describe, expect, it } from "vitest";
 import { findMarch, type March, marchFeatures } from "../../../src/hardware/cpu-marches.ts";
 import type { Lock } from "../../../src/lock/lock.ts";
+import { measuredRules } from "../../../src/lock/requirement.ts";
 import { viewHost } from "../../../src/resolve/host-view.ts";
 import { findMisfits, checkFit } from "../../../src/resolve/check-fit.ts";
 import { resolveImage } from "../../../src/resolve/resolve-image.ts";
@@ -103,6 +104,24 @@ describe("CPU rule", () => {
     );
   });
 
+  it("says nothing of a CPU of another architecture", () => {
+    const arm = image({
+      platform: "linux/arm64",
+      requires: { cpu: { march: "armv8-a", features: ["asimd"] }, cuda: null },
+    });
+    expect(findMisfits(arm, viewHost(cpuHost())).map(({ code }) => code)).toEqual(["ARCH_MISMATCH"]);
+  });
+
+  it("counts a measured image that the host runs in full as built for all of its march", () => {
+    const built = needing([...levelV3, ...avx512]);
+    const measured = { rules: measuredRules, cpu: { unused: ["avx512bw", "avx512vl"] }, cuda: null };
+    const onHost = (one: typeof built) => {
+      const verdict = checkFit(one, cpuHost());
+      return verdict.ok ? verdict.builtFor : verdict.code;
+    };
+    expect(onHost({ ...built, measured })).toEqual(onHost(built));
+  });
+
   it("knows that an Arm kernel prints names that an x86 kernel hides", () => {
     const arm = { ...needing(["sha512"], "armv8.4-a"), platform: "linux/arm64" };
     expect(checkFit(arm, having(["asimd"], "linux/arm64"))).toMatchObject({
@@ -117,7 +136,12 @@ describe("cures of a CPU", () => {
     features: readonly string[],
     march: string,
     lacks: readonly string[],
-    change: { level?: string | null; kernel?: string; adopted?: object; unknown?: readonly string[] } = {},
+    change: {
+      level?: string | null;
+      kernel?: string | null;
+      adopted?: object;
+      unknown?: readonly string[];
+    } = {},
   ) => {
     const { level = "x86-64-v3", kernel = "6.8.0", adopted, unknown = [] } = change;
     const cpu = { vendor: null, model: null, level, unknown };
@@ -168,6 +192,13 @@ describe("cures of a CPU", () => {
     );
     expect(refused(westmere.features, "westmere", ["pclmulqdq"], { level: null })[1]?.[0]).toMatch(/^list /);
     expect(refused([...levelV3, "avx512f"], "of-nobody", ["avx512f"])[1]).toEqual(level3);
+  });
+
+  it("leave nothing out that no compiler leaves out, or that the march does not have", () => {
+    const found = refused(sapphire.features, "sapphirerapids", ["cx8"]);
+    expect(found.slice(1)).toEqual([level3, expose("cx8")]);
+    const more = refused([...sapphire.features, "sse4a"], "sapphirerapids", ["sse4a"]);
+    expect(more.slice(1)).toEqual([level3, expose("sse4a")]);
   });
 
   it("are a cell of the host's level, where it is known and another", () => {
@@ -229,6 +260,12 @@ describe("cures of a CPU", () => {
       unknown: ["avx512f"],
     });
     expect(some.slice(1)).toEqual([level3, expose("avx512f", "sha_ni")]);
+    const { features } = findMarch("skylake-avx512") as March;
+    const two = ["avx512dq", "avx512vl"];
+    expect(refused(features, "skylake-avx512", two, { unknown: ["avx512vl"] }).slice(1)).toEqual([
+      level3,
+      expose(...two),
+    ]);
   });
 
   it("say of an old kernel that it does not print the feature", () => {
@@ -236,9 +273,10 @@ describe("cures of a CPU", () => {
     expect(refused([...levelV3, "rdpid"], "icelake-server", lacks, { kernel: "4.18.0" })[0]).toBe(
       "needs rdpid (icelake-server), of which this host's kernel, 4.18.0, prints nothing",
     );
-    expect(refused([...levelV3, "rdpid"], "icelake-server", lacks)[0]).toMatch(
-      /which this host's CPU does not have$/,
-    );
+    for (const kernel of ["6.8.0", null])
+      expect(refused([...levelV3, "rdpid"], "icelake-server", lacks, { kernel })[0]).toMatch(
+        /which this host's CPU does not have$/,
+      );
     expect(
       refused([...levelV3, "rdpid", "movbe"], "icelake-server", ["rdpid", "movbe"], { kernel: "4.18.0" })[0],
     ).toMatch(/which this host's CPU does not have$/);

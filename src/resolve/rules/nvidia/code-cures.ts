@@ -7,12 +7,13 @@ import {
 } from "../../../hardware/compute-capability.ts";
 import {
   type CudaToolkit,
+  cudaOfDriver,
   cudaToolkits,
   driverFloor,
   findToolkit,
   toolkitCompiles,
 } from "../../../hardware/cuda-toolkits.ts";
-import { compareVersions, parseVersion } from "../../../hardware/driver-version.ts";
+import { compareVersions, parseVersion, type VersionParts } from "../../../hardware/driver-version.ts";
 import { findArchitecture } from "../../../hardware/gpu-architectures.ts";
 import { groupBy } from "../../../io/collections.ts";
 import type { GpuView, NvidiaView } from "../../nvidia-view.ts";
@@ -21,7 +22,8 @@ import type { Cure } from "../../verdict.ts";
 import { axisList } from "../shared-cures.ts";
 
 /** The GPUs of a host, and its driver where that is known. */
-export type GpusOfHost = Pick<NvidiaView, "gpus"> & Partial<Pick<NvidiaView, "driver" | "driverScale">>;
+export type GpusOfHost = Pick<NvidiaView, "gpus"> &
+  Partial<Pick<NvidiaView, "driver" | "driverScale" | "cuda">>;
 
 /** @param lacking GPUs without code that runs. Code for one of them would not be enough. */
 export function codeCures(
@@ -67,7 +69,7 @@ function oneCell(toolkit: string, host: GpusOfHost, adopted: string): Cure | nul
       values.length === 1
         ? `add compute=${compute} to the image's cell`
         : `add a cell with compute=${axisList(values)}`;
-    return values.length === 0 ? byHand(text) : { text, remedy, adopted };
+    return { text, remedy, adopted };
   }
   const range = rangeFor(computes, host);
   if (range === null) return null;
@@ -125,26 +127,29 @@ interface ToolkitRange {
 }
 
 /** The toolkits that compile for all of them and that the driver serves; null if none compiles. */
-function rangeFor(
-  computes: readonly ComputeCapability[],
-  { driver, driverScale }: GpusOfHost,
-): ToolkitRange | null {
+function rangeFor(computes: readonly ComputeCapability[], host: GpusOfHost): ToolkitRange | null {
   const all = cudaToolkits.filter((toolkit) => compiles(toolkit, computes));
   const floorOf = (toolkit: CudaToolkit | undefined) =>
     (toolkit === undefined ? null : driverFloor(toolkit))?.minimum ?? "";
-  const served = all.filter((toolkit) => {
-    const floor = parseVersion(floorOf(toolkit));
-    return (
-      driver == null || driverScale !== "linux" || floor === null || compareVersions(driver.parts, floor) >= 0
-    );
-  });
+  const served = all.filter((toolkit) => serves(host, floorOf(toolkit)));
   const isServed = served.length > 0;
   const usable = isServed ? served : all;
   const [first, last] = [usable[0]?.minor, usable.at(-1)?.minor];
   if (first === undefined || last === undefined) return null;
   const isNewest = last === cudaToolkits.at(-1)?.minor;
   const text = isNewest ? `${first} or newer` : first === last ? first : `${first} to ${last}`;
-  return { text: isServed ? text : `${first} (driver >= ${floorOf(usable[0])})`, last, isServed };
+  const floor = floorOf(usable[0]);
+  const needs =
+    host.driverScale === "linux" ? `driver >= ${floor}` : `a driver with CUDA >= ${cudaOfDriver(floor)}`;
+  return { text: isServed ? text : `${first} (${needs})`, last, isServed };
+}
+
+/** Where drivers have other numbers than Linux's, the CUDA version decides that a Linux driver with this number offers. */
+function serves({ driver, driverScale, cuda }: GpusOfHost, minimum: string): boolean {
+  const reaches = (own: VersionParts, text: string) => compareVersions(own, parseVersion(text) ?? []) >= 0;
+  if (driver == null) return true;
+  if (driverScale === "linux") return reaches(driver.parts, minimum);
+  return cuda == null || reaches(cuda.parts, cudaOfDriver(minimum) ?? "");
 }
 
 function compiles(toolkit: CudaToolkit, computes: readonly ComputeCapability[]): boolean {

@@ -17,7 +17,7 @@ import {
 import type { DriverRequirement, Requirement } from "../../../lock/requirement.ts";
 import type { NvidiaView } from "../../nvidia-view.ts";
 import { byHand, misfit } from "../../misfit.ts";
-import { type Cure, type DriverService, type Fit, type Misfit, tiers } from "../../verdict.ts";
+import type { Cure, DriverService, Fit, Misfit } from "../../verdict.ts";
 import { otherDriver, updateDriver, updateJetPack } from "./driver-cures.ts";
 
 type CompatRequirement = Extract<DriverRequirement, { mode: "compat" }>;
@@ -126,7 +126,7 @@ function byEither(pair: Pair, alone: DriverService | Misfit): DriverService | Mi
   if (alone.ok && packaged.ok)
     return {
       ok: true,
-      tier: tiers.indexOf(alone.tier) > tiers.indexOf(packaged.tier) ? alone.tier : packaged.tier,
+      tier: packaged.tier,
       understands: (wanted) => alone.understands(wanted) && packaged.understands(wanted),
       cuda: alone.cuda,
     };
@@ -184,13 +184,8 @@ function refuseCompat(pair: Pair, alone: DriverService | Misfit): Misfit | null 
   if (compat.for === "jetson" || isJetson(nvidia)) {
     const why = whyNotOnJetson(pair);
     const jetPack = byHand(updateJetPack(nvidia, `CUDA >= ${toolkit.text}`));
-    if (why !== null)
-      return no(why, [
-        ...without,
-        ...(isJetson(nvidia) || alone.ok ? [] : alone.cures),
-        ...(isJetson(nvidia) ? [jetPack] : []),
-      ]);
-    return null;
+    const cures = alone.ok ? without : isJetson(nvidia) ? [jetPack] : alone.cures;
+    return why === null ? null : no(why, cures);
   }
   const update = isOwn
     ? [otherDriver(`install that driver: ${driver.text} → ${compat.package}`, compat.package)]
@@ -206,7 +201,7 @@ function refuseCompat(pair: Pair, alone: DriverService | Misfit): Misfit | null 
   if (nvidia.driverScale === "linux" && compareDriverVersions(driver, packaged) > 0) {
     return no(
       `is loaded before the newer driver ${driver.text} of this host, which then fails with error 803`,
-      without.length > 0 ? without : [leaveOut],
+      [leaveOut],
     );
   }
   const branch = String(driverBranch(driver));

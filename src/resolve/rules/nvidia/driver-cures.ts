@@ -17,13 +17,9 @@ type Gpus = readonly Pick<GpuView, "label" | "compute">[];
  * `update the NVIDIA driver: 470.256.02 → >= 525.60.13`, unless that branch no longer drives a visible GPU.
  * Source: NVIDIA data-center driver documentation, "CUDA Toolkit, Driver and Architecture Matrix".
  */
-export function updateDriver(
-  minimum: string,
-  { driverText, gpus, driverScale }: NvidiaView,
-  note = "",
-): readonly Cure[] {
+export function updateDriver(minimum: string, { driverText, gpus }: NvidiaView, note = ""): readonly Cure[] {
   const wanted = parseDriverVersion(minimum);
-  const last = driverScale === "linux" ? lastDriverBranch(gpus) : null;
+  const last = lastDriverBranch(gpus);
   if (wanted === null || last === null || driverBranch(wanted) <= last.branch)
     return [otherDriver(`update the NVIDIA driver: ${driverText} → >= ${minimum}${note}`, minimum, true)];
   const why = `no driver >= ${minimum} drives ${last.label}, ${last.branch} is the last branch that does`;

@@ -47,7 +47,7 @@ export function judgeCuda(
   const toolkit = version === null ? null : findToolkit(version);
   const minimum = toolkit === null ? null : (driverFloor(toolkit)?.minimum ?? null);
   if (unusable !== null) return { reasons: [unusable], unknown };
-  if (toolkit === null || minimum === null) {
+  if (minimum === null) {
     const what = version === null ? "its CUDA toolkit" : `which driver CUDA ${version} needs`;
     unknown.unshift(what);
   }

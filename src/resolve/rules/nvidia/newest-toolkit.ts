@@ -8,7 +8,7 @@ export function newestToolkit({ cuda, driver, driverScale, gpus }: NvidiaView): 
   if (cuda === null || driver === null) return null;
   const usable = cudaToolkits.filter((toolkit) => {
     const minor = parseVersion(toolkit.minor);
-    if (minor === null || compareVersions(minor, cuda.parts.slice(0, 2)) > 0) return false;
+    if (minor === null || compareVersions(minor, cuda.parts) > 0) return false;
     const floor = parseVersion(driverFloor(toolkit)?.minimum ?? "");
     if (driverScale === "linux" && (floor === null || compareVersions(driver.parts, floor) < 0)) return false;
     return gpus.every(

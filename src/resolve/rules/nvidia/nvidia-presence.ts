@@ -108,9 +108,8 @@ function missedBranch({ compute }: GpuView, nvidia: NvidiaView) {
 /** The branches at which drivers begin and cease to drive a GPU of this compute capability. */
 export function presenceThresholds(compute: ComputeCapability): RuleThresholds {
   const { firstDriverBranch: first = null, lastDriverBranch: last = null } = findArchitecture(compute) ?? {};
-  const branches = [first, last].filter((branch) => branch !== null);
   const drivers = [...(first === null ? [] : [String(first)]), ...(last === null ? [] : [String(last + 1)])];
-  const cudas = branches.flatMap((branch) => cudaOfDriver(String(branch)) ?? []);
+  const cudas = [first, last].flatMap((branch) => cudaOfDriver(String(branch)) ?? []);
   return { drivers, cudas, after: last !== null };
 }
 

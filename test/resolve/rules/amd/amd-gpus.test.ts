@@ -1,7 +1,7 @@
 /** AMD's code for a card: what is certain, what is in doubt, and the words for each. */
 
 import { describe, expect, it } from "vitest";
-import { checkFit } from "../../../../src/resolve/check-fit.ts";
+import { checkFit, findMisfits } from "../../../../src/resolve/check-fit.ts";
 import { checkAmdCode, checkAmdPresence } from "../../../../src/resolve/rules/amd/amd-gpus.ts";
 import { viewHost } from "../../../../src/resolve/host-view.ts";
 import { plainPins } from "../../../../src/resolve/pins.ts";
@@ -95,10 +95,31 @@ describe("a doubt", () => {
     expect(refused(["gfx90a:sramecc+"], [unknown, rx7900])[1]).toBe(
       "has gfx90a:sramecc+, none of which runs on GPU 1 (AMD Radeon RX 7900 XTX), gfx1100",
     );
+    expect(refused(["gfx90a:sramecc+", "gfx942:xnack+"], [unknown, mi300x])[1]).toMatch(
+      /runs on GPU 1 \(AMD Instinct MI300X\), gfx942; gfx942:xnack\+ is for processes with xnack on$/,
+    );
     expect(refused(["gfx90a:sramecc+"], [rx7900, unknown])[1]).toMatch(
       /runs on GPU 0 \(AMD Radeon RX 7900 XTX\), gfx1100$/,
     );
   });
+});
+
+it("says nothing of code where the target of a card is not known", () => {
+  const found = findMisfits(rocmImage(["gfx906"]), viewHost(amdHost([{ ...rx7900, target: null }])));
+  expect(found.map(({ code }) => code)).toEqual(["FACT_UNKNOWN"]);
+});
+
+it.each<readonly [kernel: string | null, release: string, unsupported: boolean]>([
+  ["6.18.4", "7.1", true],
+  // A distribution may have put the fixes into an older kernel.
+  ["6.8.0", "7.2.0", false],
+  ["6.8.0", "7.1", false],
+  ["6.18.4", "7.2.0", false],
+  [null, "7.1", false],
+])("knows whether AMD says no to the card under Linux %s with ROCm %s", (kernel, release, unsupported) => {
+  const host = amdHost([amdGpu({ target: "gfx1151" })], null, { kernel });
+  const verdict = checkFit(rocmImage(["gfx1151"], release), host);
+  expect(verdict.ok && verdict.code.map((fit) => fit.unsupported ?? false)).toEqual([unsupported]);
 });
 
 it("needs a driver, and says so of a host whose cards nothing lists", () => {

@@ -4,6 +4,7 @@ import type { DriverRequirement } from "../../../../src/lock/requirement.ts";
 import { checkFit } from "../../../../src/resolve/check-fit.ts";
 import { a100, gpu, gpuHost, orin, rtx4090 } from "../../support/hosts.ts";
 import { cuda, gpuImage } from "../../support/locks.ts";
+import { said } from "../../support/said.ts";
 
 type Compat = Extract<DriverRequirement, { mode: "compat" }>;
 const of129 = { mode: "compat", package: "575.57.08", cuda: "12.9", branches: ["535", "570"] } as const;
@@ -74,6 +75,12 @@ const table: readonly (readonly [why: string, Compat, HostFacts, outcome: string
     "ld.so.conf, a toolkit of unknown version, a newer driver",
     cache,
     on("580.105.08", legacy()),
+    "FACT_UNKNOWN",
+  ],
+  [
+    "ld.so.conf, a toolkit of unknown version that adds it, a newer driver",
+    cache,
+    on("580.105.08", legacy(undefined, "ldconfig")),
     "FACT_UNKNOWN",
   ],
   ["ld.so.conf, CDI, an older driver", cache, on("535.183.01", hook), "forward"],
@@ -190,6 +197,13 @@ describe("which libcuda is loaded, and whether it serves", () => {
       /^have the container toolkit leave it: update the NVIDIA Container Toolkit 1\.16\.2 to 1\.17\.7 or newer, and set cuda-compat-mode = "disabled".*, or update the NVIDIA driver: 535\.183\.01 → >= 575\.57\.08, which needs no package$/,
     ],
     [
+      "a package in ld.so.conf that does not serve GeForce, where the driver alone would do",
+      cache,
+      on("535.183.01", hook, rtx4090),
+      /is a geforce product$/,
+      /^take the package out of the image, .*, or install that driver: 535\.183\.01 → 575\.57\.08$/,
+    ],
+    [
       "a toolkit that loads none",
       { ...of130, onPath: "never" },
       on("535.183.01", off),
@@ -269,4 +283,246 @@ describe("which libcuda is loaded, and whether it serves", () => {
     const image = gpuImage(cuda("13.0.2", ["sm_80"], { driver: always }));
     expect(checkFit(image, on("535.183.01", off))).toMatchObject({ code: "COMPAT_NOT_SUPPORTED" });
   });
+});
+
+describe("a forward-compatibility package, all that is said", () => {
+  const of139 = { ...of130, package: "700.10", cuda: "13.9", branches: ["580"], onPath: "never" } as const;
+  const jetson = { ...of129, for: "jetson", package: "12.9", branches: ["540"] } as const;
+  const wsl = (driver: string, reported: string | null) =>
+    gpuHost([rtx4090], driver, reported, { runtime: hook, nvidiaChange: { driverScale: "wsl" } });
+  const l4t = (driver: string, reported: string | null, runtime = hook) =>
+    gpuHost([orin], driver, reported, { runtime });
+
+  const rows: readonly (readonly [
+    why: string,
+    Compat,
+    HostFacts,
+    said: readonly string[],
+    Partial<{ code: string[]; toolkit: string }>?,
+  ])[] = [
+    [
+      "a package that is no version",
+      { ...always, package: "new" },
+      on("535.183.01", off),
+      [
+        "COMPAT_NOT_SUPPORTED: its forward-compatibility package new (CUDA 12.9) cannot be compared with driver 535.183.01 | correct requires.cuda.driver in the lock",
+      ],
+    ],
+    [
+      "a package of no CUDA version",
+      { ...always, cuda: "new" },
+      on("535.183.01", off),
+      [
+        "COMPAT_NOT_SUPPORTED: its forward-compatibility package 575.57.08 (CUDA new) cannot be compared with driver 535.183.01 | correct requires.cuda.driver in the lock",
+      ],
+    ],
+    [
+      "a Jetson's package under WSL",
+      { ...jetson, onPath: "never" },
+      wsl("551.78", "12.4"),
+      ["fits minor sm_89"],
+    ],
+    [
+      "a Jetson's package that its toolkit may load",
+      { ...jetson, onPath: "never" },
+      l4t("540.4.0", "12.6"),
+      ["fits forward sm_87"],
+    ],
+    [
+      "a Jetson's toolkit that loads none",
+      { ...jetson, onPath: "never" },
+      l4t("540.4.0", "12.6", off),
+      ["fits minor sm_87"],
+    ],
+    [
+      "a Jetson's driver of the package's CUDA version",
+      { ...jetson, onPath: "never" },
+      l4t("540.9.0", "12.9"),
+      ["fits native sm_87"],
+    ],
+    [
+      "a Jetson's driver of a newer CUDA version",
+      { ...jetson, onPath: "never" },
+      l4t("580.00", "13.0"),
+      ["fits native sm_87"],
+    ],
+    [
+      "a Jetson's driver of an unknown CUDA version",
+      { ...jetson, onPath: "never" },
+      l4t("540.4.0", null),
+      [
+        "COMPAT_NOT_SUPPORTED: runs on driver 540.4.0 only with its forward-compatibility package 12.9, and whether it is loaded is not known | have the container toolkit load it: write the CDI specification again, with the hook enable-cuda-compat: systemctl restart nvidia-cdi-refresh, and remove what an older toolkit wrote into /etc/cdi",
+      ],
+    ],
+    [
+      "a Jetson's package for another JetPack",
+      { ...jetson, onPath: "always" },
+      l4t("580.00", "13.0"),
+      [
+        "COMPAT_NOT_SUPPORTED: its forward-compatibility package 12.9 works with driver 540 of JetPack, this host has 580.00 | take the package out of the image, or its folder off the path of its loader",
+      ],
+    ],
+    [
+      "a Jetson's package for no JetPack that is known",
+      { ...jetson, branches: [], onPath: "always" },
+      l4t("540.4.0", "12.6"),
+      [
+        "COMPAT_NOT_SUPPORTED: its forward-compatibility package 12.9 works with driver unknown of JetPack, this host has 540.4.0 | take the package out of the image, or its folder off the path of its loader",
+      ],
+    ],
+    [
+      "a Jetson's package on a server",
+      { ...jetson, onPath: "always" },
+      on("570.124.06", off),
+      [
+        "COMPAT_NOT_SUPPORTED: its forward-compatibility package 12.9 is one for Jetson, and this host is none | take the package out of the image, or its folder off the path of its loader",
+      ],
+    ],
+    [
+      "a Jetson's package on a server whose driver is too old",
+      { ...jetson, cuda: "13.0", onPath: "always" },
+      on("535.183.01", off),
+      [
+        "COMPAT_NOT_SUPPORTED: its forward-compatibility package 12.9 is one for Jetson, and this host is none | add a cell with another toolkit: no driver serves this one and GPU 0 (NVIDIA A100-SXM4-80GB)",
+      ],
+    ],
+    [
+      "a server without a GPU",
+      always,
+      gpuHost([], "535.183.01", null, { runtime: off }),
+      [
+        "NO_GPU: needs an NVIDIA GPU, this host has driver 535.183.01 and no visible GPU | make a GPU visible (NVIDIA_VISIBLE_DEVICES, CUDA_VISIBLE_DEVICES, --gpus), or add a cell with cuda=none",
+      ],
+    ],
+    [
+      "a Jetson with a card",
+      always,
+      gpuHost([orin, a100], "535.183.01", null, { runtime: off }),
+      [
+        "COMPAT_NOT_SUPPORTED: its forward-compatibility package 575.57.08 works on data-center and workstation GPUs, GPU 0 (Orin (nvgpu)) is a tegra product | take the package out of the image, or its folder off the path of its loader, or install that driver: 535.183.01 → 575.57.08",
+      ],
+    ],
+    [
+      "a card of an unknown class",
+      always,
+      on("535.183.01", off, { ...a100, class: "unknown" }),
+      [
+        "COMPAT_NOT_SUPPORTED: its forward-compatibility package 575.57.08 works on data-center and workstation GPUs, GPU 0 (NVIDIA A100-SXM4-80GB) is of an unknown class | take the package out of the image, or its folder off the path of its loader, or install that driver: 535.183.01 → 575.57.08",
+      ],
+    ],
+    [
+      "a Windows driver with the package's number",
+      always,
+      wsl("575.57.08", "12.9"),
+      [
+        "COMPAT_NOT_SUPPORTED: its forward-compatibility package 575.57.08 works on Linux drivers only, this host is WSL with driver 575.57.08 | take the package out of the image, or its folder off the path of its loader",
+      ],
+    ],
+    [
+      "a Windows driver that is too old",
+      { ...of130, onPath: "always" },
+      wsl("551.78", "12.4"),
+      [
+        "COMPAT_NOT_SUPPORTED: its forward-compatibility package 580.95.05 works on Linux drivers only, this host is WSL with driver 551.78 | update the Windows driver until it offers CUDA: 12.4 → >= 13.0",
+      ],
+    ],
+    [
+      "a Windows driver of an unknown CUDA version",
+      { ...of130, onPath: "always" },
+      wsl("551.78", null),
+      [
+        "COMPAT_NOT_SUPPORTED: its forward-compatibility package 580.95.05 works on Linux drivers only, this host is WSL with driver 551.78 | update the Windows driver until it offers CUDA: unknown → >= 13.0",
+      ],
+    ],
+    ["an older driver of the package's own branch", always, on("575.51.03", off), ["fits forward sm_80"]],
+    [
+      "a note without the package's own branch, on such a driver",
+      { ...never, listed: ["570"] },
+      on("575.51.03", notes, rtx4090),
+      [
+        "COMPAT_NOT_SUPPORTED: its forward-compatibility package 575.57.08 works on data-center and workstation GPUs, GPU 0 (NVIDIA GeForce RTX 4090) is a geforce product | have the container toolkit leave it: write the CDI specification without the hook: NVIDIA_CTK_CDI_GENERATE_DISABLED_HOOKS=enable-cuda-compat in /etc/nvidia-container-toolkit/nvidia-cdi-refresh.env, then systemctl restart nvidia-cdi-refresh, or update the NVIDIA driver: 575.51.03 → >= 575.57.08, which needs no package",
+      ],
+    ],
+    ["a package that no table has, with this branch", of139, on("580.95.05", notes), ["fits forward sm_80"]],
+    [
+      "a package that no table has, without this branch",
+      of139,
+      on("590.48.01", notes),
+      [
+        "COMPAT_NOT_SUPPORTED: runs on driver 590.48.01 only without its forward-compatibility package 700.10, and whether it is loaded is not known | take the package out of the image, or its folder off the path of its loader",
+      ],
+    ],
+    [
+      "a newer driver that is too old for the toolkit",
+      always,
+      on("576.10", off),
+      [
+        "COMPAT_NOT_SUPPORTED: its forward-compatibility package 575.57.08 is loaded before the newer driver 576.10 of this host, which then fails with error 803 | take the package out of the image, or its folder off the path of its loader",
+      ],
+      { toolkit: "13.0.2" },
+    ],
+    [
+      "a GeForce card that the package does not serve, and a driver that is too old",
+      { ...of130, onPath: "never" },
+      on("535.183.01", off, rtx4090),
+      [
+        "DRIVER_TOO_OLD: needs NVIDIA driver >= 580.65.06, this host has 535.183.01 | update the NVIDIA driver: 535.183.01 → >= 580.65.06 @ 45",
+      ],
+    ],
+    [
+      "an image that nobody looked at, and a toolkit that is known",
+      of129,
+      on("580.105.08", hook),
+      [
+        "COMPAT_NOT_SUPPORTED: runs on driver 580.105.08 only without its forward-compatibility package 575.57.08, and whether it is loaded is not known | take the package out of the image, or its folder off the path of its loader, or build the image again",
+      ],
+    ],
+    [
+      "an image that nobody looked at, and a toolkit that is not",
+      of129,
+      on("580.105.08", legacy()),
+      [
+        "COMPAT_NOT_SUPPORTED: runs on driver 580.105.08 only without its forward-compatibility package 575.57.08, and whether it is loaded is not known | take the package out of the image, or its folder off the path of its loader, or build the image again",
+      ],
+    ],
+    [
+      "an image that nobody looked at, on a driver that needs the package",
+      of130,
+      on("535.183.01", legacy()),
+      [
+        'COMPAT_NOT_SUPPORTED: runs on driver 535.183.01 only with its forward-compatibility package 580.95.05, and whether it is loaded is not known | have the container toolkit load it: set cuda-compat-mode = "ldconfig" in the container toolkit\'s config.toml (1.17.7 or newer), or build the image again',
+      ],
+    ],
+    [
+      "PTX that both understand",
+      never,
+      on("535.183.01", legacy()),
+      ["fits forward compute_80@8.0"],
+      { code: ["compute_80@8.0"] },
+    ],
+    [
+      "PTX that is newer than the package",
+      never,
+      on("535.183.01", hook),
+      [
+        "PTX_TOO_NEW: GPU 0 (NVIDIA A100-SXM4-80GB), compute capability 8.0, would run compute_80 of PTX ISA 9.0 (CUDA 13.0), this host's driver understands PTX up to CUDA 12.9 | update the driver to one that offers CUDA: 12.9 → >= 13.0, or add compute=8.0 to the image's cell",
+      ],
+      { code: ["compute_80@9.0"] },
+    ],
+  ];
+  const named = rows.map(([why, driver, host, expected, change = {}]) => ({
+    why,
+    driver,
+    host,
+    expected,
+    ...change,
+  }));
+
+  it.each(named)(
+    "$why",
+    ({ driver, host, expected, code = ["sm_80", "sm_89", "sm_120", "sm_87"], toolkit }) => {
+      const image = gpuImage(cuda(toolkit ?? toolkits[driver.cuda] ?? "13.9", code, { driver }));
+      expect(said(image, host)).toEqual(expected);
+    },
+  );
 });

@@ -1,7 +1,14 @@
 import { describe, expect, it } from "vitest";
+import type { HostFacts } from "../../../../src/facts/facts.ts";
+import type { CudaRequirement } from "../../../../src/lock/requirement.ts";
 import { checkFit } from "../../../../src/resolve/check-fit.ts";
+import { viewHost } from "../../../../src/resolve/host-view.ts";
+import { checkDriver } from "../../../../src/resolve/rules/nvidia/driver.ts";
+import { checkGpuCode } from "../../../../src/resolve/rules/nvidia/gpu-code.ts";
+import type { Cure } from "../../../../src/resolve/verdict.ts";
 import { a100, gpu, gpuHost, h100, orin, v100 } from "../../support/hosts.ts";
 import { cuda, gpuImage } from "../../support/locks.ts";
+import { said } from "../../support/said.ts";
 
 const on = (
   compute: string,
@@ -211,5 +218,136 @@ describe("GPU code rule, several GPUs", () => {
       message:
         "needs to know nvidia.gpus[1].compute of this host: its facts do not have nvidia.gpus[1].compute",
     });
+  });
+});
+
+describe("GPU code rule, all that is said", () => {
+  const tegra = (compute: string) => gpu({ compute, class: "tegra", integrated: true });
+  it.each<readonly [why: string, CudaRequirement, HostFacts, said: readonly string[]]>([
+    [
+      "the nearest of several targets",
+      cuda("12.8.1", ["sm_75", "sm_90"]),
+      gpuHost([a100], "570.124.06"),
+      [
+        "NO_GPU_CODE: has sm_75, sm_90, none of which runs on GPU 0 (NVIDIA A100-SXM4-80GB), compute capability 8.0 | add compute=8.0 to the image's cell @ 5",
+      ],
+    ],
+    [
+      "no code, and libraries for one of the GPUs",
+      cuda("12.4.1", []),
+      gpuHost([gpu({ compute: "12.0" }), h100], "580.95.05"),
+      [
+        'NO_GPU_CODE: is of CUDA 12.4.1, whose libraries have no code for GPU 0, compute capability 12.0 | add a cell with compute=["9.0", "12.0"] and CUDA 12.8 or newer: CUDA 12.4.1 does not compile for 12.0, or choose GPU 1 (--gpus device=1)',
+      ],
+    ],
+    [
+      "JetPack 7 on another Jetson",
+      cuda("12.6.3", ["sm_80"]),
+      gpuHost([tegra("7.2")], "580.00", "13.0"),
+      [
+        "NO_GPU_CODE: has sm_80, none of which runs on GPU 0, compute capability 7.2 | add compute=7.2 to the image's cell @ 8",
+      ],
+    ],
+    [
+      "JetPack 7 on the newer of the two",
+      cuda("13.0.2", ["sm_80"]),
+      gpuHost([tegra("8.8")], "580.00", "13.0"),
+      [
+        "FACT_UNKNOWN: has sm_80: whether sm_80 runs on GPU 0, compute capability 8.8 under JetPack 7 is not known, as reports differ | try the image there, or add compute=8.8 to the image's cell",
+      ],
+    ],
+    [
+      "PTX under a Jetson's driver of an unknown CUDA version",
+      cuda("12.6.3", ["compute_87"], { driver: { mode: "bundled", version: "540.4.0" } }),
+      gpuHost([orin], "540.4.0", null),
+      [
+        "PTX_TOO_NEW: GPU 0 (Orin (nvgpu)), compute capability 8.7, would run compute_87 of CUDA 12.5, this host's driver understands PTX up to CUDA an unknown version | update the driver to one that offers CUDA: an unknown version → >= 12.5, or add compute=8.7 to the image's cell",
+      ],
+    ],
+    [
+      "PTX under a branch that offers two CUDA versions",
+      cuda("10.2.89", ["compute_70"], { driver: { mode: "host", minimum: "418.39" } }),
+      gpuHost([v100], "430.10"),
+      [
+        "PTX_TOO_NEW: GPU 0 (Tesla V100-SXM2-32GB), compute capability 7.0, would run compute_70 of CUDA 10.2.89, this host's driver understands PTX up to CUDA an unknown version | update the driver to one that offers CUDA: an unknown version → >= 10.2, or add compute=7.0 to the image's cell",
+      ],
+    ],
+  ])("says all of %s", (_, requires, host, expected) =>
+    expect(said(gpuImage(requires), host)).toEqual(expected),
+  );
+
+  it.each<readonly [why: string, CudaRequirement, HostFacts, cures: readonly Cure[]]>([
+    [
+      "no driver for the card offers it",
+      cuda("11.8.0", ["compute_35"], { driver: { mode: "host", minimum: "450.80.02" } }),
+      gpuHost([gpu({ compute: "3.7" })], "470.256.02"),
+      [
+        {
+          text: "add compute=3.7 to the image's cell",
+          remedy: { kind: "cell", axes: { compute: "3.7" } },
+          adopted: "adopt an image with code for compute capability 3.7",
+        },
+      ],
+    ],
+    [
+      "the last driver for the card offers it",
+      cuda("12.9.1", ["compute_70@9.0"]),
+      gpuHost([v100], "550.54.15"),
+      [
+        {
+          text: "update the driver to one that offers CUDA: 12.4 → >= 13.0",
+          remedy: { kind: "driver", version: "580.65.06", atLeast: true },
+        },
+        {
+          text: "add compute=7.0 to the image's cell",
+          remedy: { kind: "cell", axes: { compute: "7.0" } },
+          adopted: "adopt an image with code for compute capability 7.0",
+        },
+      ],
+    ],
+    [
+      "a toolkit whose first driver nobody knows",
+      cuda("13.4.1", ["compute_80"], { driver: { mode: "host", minimum: "580.65.06" } }),
+      gpuHost([a100], "580.95.05"),
+      [
+        { text: "update the driver to one that offers CUDA: 13.0 → >= 13.4", remedy: null },
+        {
+          text: "add compute=8.0 to the image's cell",
+          remedy: { kind: "cell", axes: { compute: "8.0" } },
+          adopted: "adopt an image with code for compute capability 8.0",
+        },
+      ],
+    ],
+    [
+      "PTX of a toolkit that no table has",
+      cuda("12.9.1", ["compute_80@9.9"]),
+      gpuHost([a100], "580.95.05"),
+      [
+        { text: "update the driver to one that offers CUDA: 13.0 → >= 13.6", remedy: null },
+        {
+          text: "add compute=8.0 to the image's cell",
+          remedy: { kind: "cell", axes: { compute: "8.0" } },
+          adopted: "adopt an image with code for compute capability 8.0",
+        },
+      ],
+    ],
+    [
+      "code for other GPUs",
+      cuda("12.8.1", ["sm_80"]),
+      gpuHost([a100, h100, gpu({ compute: "8.6" })], "580.95.05"),
+      [
+        {
+          text: 'add a cell with compute=["8.0", "8.6", "9.0"]',
+          remedy: { kind: "cell", axes: { compute: "8.0+8.6+9.0" } },
+          adopted: "adopt an image with code for compute capability 9.0",
+        },
+        { text: "choose the GPUs --gpus 0,2", remedy: { kind: "gpus", gpus: [0, 2] } },
+      ],
+    ],
+  ])("cures that nobody has tried yet: %s", (_, requires, host, cures) => {
+    const { nvidia } = viewHost(host);
+    if (nvidia === null) throw new Error("no GPUs");
+    const service = checkDriver(requires, nvidia);
+    expect(checkGpuCode(requires, nvidia, service.ok ? service : null)).toHaveProperty("cures", cures);
   });
 });

@@ -1,9 +1,18 @@
 /** An image for NVIDIA needs a GPU that is seen, a driver, and a driver that drives every card. */
 
 import { describe, expect, it } from "vitest";
+import type { HostFacts } from "../../../../src/facts/facts.ts";
+import { parseComputeCapability } from "../../../../src/hardware/compute-capability.ts";
+import type { CudaRequirement } from "../../../../src/lock/requirement.ts";
 import { checkFit } from "../../../../src/resolve/check-fit.ts";
+import { viewHost } from "../../../../src/resolve/host-view.ts";
+import {
+  checkNvidiaPresence,
+  presenceThresholds,
+} from "../../../../src/resolve/rules/nvidia/nvidia-presence.ts";
 import { a100, cpuHost, gpu, gpuHost, orin, rtx4090, v100 } from "../../support/hosts.ts";
 import { cuda, gpuImage } from "../../support/locks.ts";
+import { said } from "../../support/said.ts";
 
 describe("GPU presence rule", () => {
   const image = gpuImage(cuda("12.8.1", ["sm_70", "sm_80", "sm_87"]));
@@ -122,5 +131,156 @@ describe("the first driver of a GPU", () => {
     expect(under("565.57.01", "open")).toMatchObject({
       fix: "update the NVIDIA driver: 565.57.01 → >= 570",
     });
+  });
+});
+
+describe("GPU presence rule, all that is said", () => {
+  const open = { nvidiaChange: { module: "open" } } as const;
+  const scaled = (driverScale: "wsl" | "l4t") => ({ nvidiaChange: { driverScale } });
+  it.each<readonly [why: string, CudaRequirement, HostFacts, said: readonly string[]]>([
+    [
+      "a driver version that cannot be read",
+      cuda("12.8.1", ["sm_80"]),
+      gpuHost([a100], "N/A"),
+      [
+        'NO_NVIDIA_DRIVER: needs an NVIDIA driver, this host\'s driver version "N/A" cannot be read | probe the host again, or correct nvidia.driver in its facts',
+      ],
+    ],
+    [
+      "a device that nobody can name, without a driver",
+      cuda("12.8.1", ["sm_80"]),
+      gpuHost([], null),
+      [
+        "NO_NVIDIA_DRIVER: needs an NVIDIA driver, this host has an NVIDIA device without one | install the NVIDIA kernel driver",
+      ],
+    ],
+    [
+      "a GPU without a driver",
+      cuda("12.8.1", ["sm_80"]),
+      gpuHost([a100], null),
+      [
+        "NO_NVIDIA_DRIVER: needs an NVIDIA driver, this host has GPU 0 (NVIDIA A100-SXM4-80GB) without one | install the NVIDIA kernel driver",
+      ],
+    ],
+    [
+      "a GPU without a driver, and without code",
+      cuda("12.8.1", ["sm_90"]),
+      gpuHost([a100], null),
+      [
+        "NO_NVIDIA_DRIVER: needs an NVIDIA driver, this host has GPU 0 (NVIDIA A100-SXM4-80GB) without one | install the NVIDIA kernel driver",
+        "NO_GPU_CODE: has sm_90, none of which runs on GPU 0 (NVIDIA A100-SXM4-80GB), compute capability 8.0 | add compute=8.0 to the image's cell @ 10",
+      ],
+    ],
+    [
+      "a Jetson without a driver, and without code",
+      cuda("12.8.1", ["sm_80"]),
+      gpuHost([orin], null),
+      [
+        "NO_NVIDIA_DRIVER: needs an NVIDIA driver with a version, this Jetson's driver tells none | upgrade to JetPack 6 or newer, whose driver has a version",
+        "NO_GPU_CODE: has sm_80, none of which runs on GPU 0 (Orin (nvgpu)), compute capability 8.7 | add compute=8.7 to the image's cell @ 7",
+      ],
+    ],
+    [
+      "a GPU that is not known, without a driver",
+      cuda("12.8.1", ["sm_90"]),
+      gpuHost([gpu({ compute: null })], null),
+      [
+        "NO_NVIDIA_DRIVER: needs an NVIDIA driver, this host has GPU 0 without one | install the NVIDIA kernel driver",
+        "NO_GPU_CODE: has sm_90, the compute capability of GPU 0 is unknown | probe the host with a driver that tells the compute capability, or write gpus[].compute into the facts",
+      ],
+    ],
+    [
+      "a GPU that is not known, without a driver, and no code",
+      cuda("12.8.1", []),
+      gpuHost([gpu({ compute: null })], null),
+      [
+        "NO_NVIDIA_DRIVER: needs an NVIDIA driver, this host has GPU 0 without one | install the NVIDIA kernel driver",
+        "NO_GPU_CODE: has no GPU code, the compute capability of GPU 0 is unknown | probe the host with a driver that tells the compute capability, or write gpus[].compute into the facts",
+      ],
+    ],
+    [
+      "a GPU that is not known beside one without code",
+      cuda("12.8.1", ["sm_70"]),
+      gpuHost([a100, gpu({ compute: null })], "570.124.06"),
+      [
+        "FACT_UNKNOWN: needs to know nvidia.gpus[1].compute of this host: its facts do not have nvidia.gpus[1].compute | update the NVIDIA driver, which may tell it, or hide that GPU, or add nvidia.gpus[1].compute to the facts (imgmatch probe --json writes facts, --host reads them)",
+      ],
+    ],
+    [
+      "a card that no table has, under the proprietary modules",
+      cuda("12.8.1", ["sm_140"]),
+      gpuHost([gpu({ compute: "14.0" })], "570.124.06", null, { nvidiaChange: { module: "proprietary" } }),
+      ["fits native sm_140"],
+    ],
+    [
+      "a card that is not driven, and PTX that is too new",
+      cuda("12.8.1", ["compute_70"]),
+      gpuHost([v100], "550.54.15", null, open),
+      [
+        "NO_GPU: the open kernel modules of driver 550.54.15 do not drive GPU 0 (Tesla V100-SXM2-32GB), compute capability 7.0: they need 7.5 or newer | install the proprietary kernel modules of branch 580 or older",
+        "PTX_TOO_NEW: GPU 0 (Tesla V100-SXM2-32GB), compute capability 7.0, would run compute_70 of CUDA 12.8.1, this host's driver understands PTX up to CUDA 12.4 | add compute=7.0 to the image's cell",
+      ],
+    ],
+    [
+      "a card that is not driven, and a driver that is too old",
+      cuda("12.8.1", ["compute_70"]),
+      gpuHost([v100], "470.10", null, open),
+      [
+        "NO_GPU: the open kernel modules of driver 470.10 do not drive GPU 0 (Tesla V100-SXM2-32GB), compute capability 7.0: they need 7.5 or newer | install the proprietary kernel modules of branch 580 or older",
+        "DRIVER_TOO_OLD: needs NVIDIA driver >= 525.60.13, this host has 470.10 | add a cell with another toolkit: no driver serves this one and GPU 0 (Tesla V100-SXM2-32GB) @ 55",
+      ],
+    ],
+    [
+      "a card in a Jetson, whose driver's branches are others",
+      cuda("12.8.1", ["sm_70"]),
+      gpuHost([v100], "595.10.00", "13.2", scaled("l4t")),
+      ["fits native sm_70"],
+    ],
+    [
+      "a Windows driver of an unknown CUDA version",
+      cuda("12.8.1", ["sm_70"]),
+      gpuHost([v100], "591.10", null, scaled("wsl")),
+      [
+        "DRIVER_TOO_OLD: needs a driver that offers CUDA >= 12.0 (Linux driver 525.60.13), this host's WSL driver 591.10 offers an unknown CUDA version | update the WSL driver: an unknown CUDA version → CUDA >= 12.0",
+      ],
+    ],
+  ])("says all of %s", (_, requires, host, expected) =>
+    expect(said(gpuImage(requires), host)).toEqual(expected),
+  );
+
+  it("offers the cards that are driven, with those of which nobody knows it", () => {
+    const presence = (driver: string, ...computes: readonly (string | null)[]) =>
+      checkNvidiaPresence(
+        viewHost(
+          gpuHost(
+            computes.map((compute) => gpu({ compute })),
+            driver,
+          ),
+        ),
+      );
+    expect(presence("590.48.01", null, "8.0")).toMatchObject({ ok: true });
+    const install = {
+      text: "install the driver's branch 580: 590.48.01 → 580.x",
+      remedy: { kind: "driver", version: "580", atLeast: false },
+    };
+    const choose = { text: "choose the GPUs --gpus 1,2", remedy: { kind: "gpus", gpus: [1, 2] } };
+    expect(presence("590.48.01", "7.0", null, "8.0")).toMatchObject({ cures: [install, choose] });
+    expect(presence("590.48.01", "7.0")).toHaveProperty("cures", [install]);
+    const update = {
+      text: "update the NVIDIA driver: 565.57.01 → >= 570",
+      remedy: { kind: "driver", version: "570", atLeast: true },
+    };
+    expect(presence("565.57.01", "10.0")).toHaveProperty("cures", [update]);
+  });
+
+  it.each<readonly [compute: string, ReturnType<typeof presenceThresholds>]>([
+    ["7.0", { drivers: ["581"], cudas: ["13.0"], after: true }],
+    ["3.7", { drivers: ["471"], cudas: ["11.4"], after: true }],
+    ["8.0", { drivers: [], cudas: [], after: false }],
+    ["10.0", { drivers: ["570"], cudas: ["12.8"], after: false }],
+    ["14.0", { drivers: [], cudas: [], after: false }],
+  ])("%s: drivers begin or cease to drive it there", (text, thresholds) => {
+    const compute = parseComputeCapability(text);
+    expect(compute === null ? null : presenceThresholds(compute)).toEqual(thresholds);
   });
 });

@@ -1,14 +1,18 @@
 import { describe, expect, it } from "vitest";
+import type { HostFacts } from "../../../../src/facts/facts.ts";
+import type { CudaRequirement } from "../../../../src/lock/requirement.ts";
 import { checkFit } from "../../../../src/resolve/check-fit.ts";
 import {
   evaluateRequire,
   parseRequire,
   type RequireSubject,
 } from "../../../../src/resolve/rules/nvidia/parse-nvidia-require.ts";
+import { requireThresholds } from "../../../../src/resolve/rules/nvidia/nvidia-require.ts";
 import { resolveImage } from "../../../../src/resolve/resolve-image.ts";
 import { formatRequire } from "../../support/format-require.ts";
-import { a100, gpu, gpuHost, rtx4090 } from "../../support/hosts.ts";
+import { a100, cpuHost, gpu, gpuHost, rtx4090, v100 } from "../../support/hosts.ts";
 import { cuda, gpuImage, lockOf } from "../../support/locks.ts";
+import { said } from "../../support/said.ts";
 
 /** As in the images of CUDA 12.8, shortened to three brands. */
 const of128 =
@@ -59,6 +63,11 @@ describe("NVIDIA_REQUIRE grammar", () => {
     ["cuda>=12.10", false],
     ["cuda=12.2.0", true],
     ["cuda!=12.2", false],
+    ["cuda!=12.1", true],
+    ["cuda<=12.1", false],
+    ["cuda<=12.2", true],
+    ["cuda<=12.3", true],
+    ["arch>7.5", true],
     ["driver<536,driver>=535", true],
     ["driver>535.183.01", false],
     ["driver>=535.183.01", true],
@@ -68,6 +77,8 @@ describe("NVIDIA_REQUIRE grammar", () => {
     ["brand!=tesla", true],
     // Unknown properties are skipped, and so is an alternative that has no other.
     ["vgpu=1", true],
+    ["x>1", true],
+    ["cuda>=12.2,\t", true],
     ["vgpu=1 cuda>=99.0", false],
     ["vgpu=1,cuda>=12.0", true],
     // The name is case sensitive: images of CUDA 12.3 for Arm say CUDA>=12.3, which nothing checks.
@@ -132,4 +143,72 @@ describe("NVIDIA_REQUIRE rule", () => {
       message: expect.stringContaining("cannot be proved for GPU 1"),
     });
   });
+});
+
+describe("NVIDIA_REQUIRE rule, all that is said", () => {
+  const legacy = { runtime: { nvidia: "legacy" } } as const;
+  const wsl = { ...legacy, nvidiaChange: { driverScale: "wsl" } } as const;
+  it.each<readonly [why: string, CudaRequirement, HostFacts, said: readonly string[]]>([
+    [
+      "a bundled driver, which the runtime does not hand over",
+      cuda("9.2.148", ["sm_70"], { driver: { mode: "bundled", version: "396.44" }, require: "cuda>=99.0" }),
+      gpuHost([v100], "396.44", null, legacy),
+      ["fits native sm_70"],
+    ],
+    [
+      "no GPU",
+      cuda("12.8.1", ["sm_80"], { require: "cuda>=99.0" }),
+      cpuHost(legacy),
+      [
+        "NO_GPU: needs an NVIDIA GPU, this host has neither an NVIDIA device nor a driver | run it on a host with an NVIDIA GPU, or add a cell with cuda=none",
+      ],
+    ],
+    [
+      "no driver, and a GPU that is not known",
+      cuda("12.8.1", ["sm_80"], { require: "arch>=8.0,driver>=535" }),
+      gpuHost([gpu({ compute: null })], null, null, legacy),
+      [
+        "NO_NVIDIA_DRIVER: needs an NVIDIA driver, this host has GPU 0 without one | install the NVIDIA kernel driver",
+        "NO_GPU_CODE: has sm_80, the compute capability of GPU 0 is unknown | probe the host with a driver that tells the compute capability, or write gpus[].compute into the facts",
+        'NVIDIA_REQUIRE_UNSATISFIED: NVIDIA_REQUIRE_CUDA "arch>=8.0,driver>=535" cannot be proved for GPU 0: cuda=unknown driver=unknown arch=unknown brand=unknown | set NVIDIA_DISABLE_REQUIRE=true if you know better',
+      ],
+    ],
+    [
+      "the GPU's architecture",
+      cuda("12.8.1", ["sm_80"], { require: "arch>=8.0" }),
+      gpuHost([a100], "570.124.06", null, legacy),
+      ["fits native sm_80"],
+    ],
+    [
+      "a Windows driver's number, which is not compared",
+      cuda("12.8.1", ["sm_80"], { require: "driver>=470 cuda>=99.0" }),
+      gpuHost([a100], "570.10", "12.8", wsl),
+      [
+        'NVIDIA_REQUIRE_UNSATISFIED: NVIDIA_REQUIRE_CUDA "driver>=470 cuda>=99.0" cannot be proved for GPU 0 (NVIDIA A100-SXM4-80GB): cuda=12.8 driver=570.10 arch=8.0 brand=unknown | update the driver so that driver>=470 holds (CUDA 12.8 here), or set NVIDIA_DISABLE_REQUIRE=true if you know better',
+      ],
+    ],
+    [
+      "60 characters, which are not shortened",
+      cuda("12.8.1", ["sm_80"], { require: "cuda>=99.0,driver>=999,driver!=1000,driver!=1001,driver!=100" }),
+      gpuHost([a100], "570.124.06", null, legacy),
+      [
+        'NVIDIA_REQUIRE_UNSATISFIED: NVIDIA_REQUIRE_CUDA "cuda>=99.0,driver>=999,driver!=1000,driver!=1001,driver!=100" does not hold for GPU 0 (NVIDIA A100-SXM4-80GB): cuda=12.8 driver=570.124.06 arch=8.0 brand=nvidia | set NVIDIA_DISABLE_REQUIRE=true if you know better',
+      ],
+    ],
+  ])("says all of %s", (_, requires, host, expected) =>
+    expect(said(gpuImage(requires), host)).toEqual(expected),
+  );
+
+  it.each<readonly [require: string | undefined, ReturnType<typeof requireThresholds>]>([
+    [undefined, { drivers: [], cudas: [], after: true }],
+    ["cuda", { drivers: [], cudas: [], after: true }],
+    [
+      "cuda>=12.8 brand=tesla,driver>=535,driver<536,arch>8.0",
+      { drivers: ["535", "536"], cudas: ["12.8"], after: true },
+    ],
+  ])("%s: the answer can change there", (require, thresholds) =>
+    expect(requireThresholds(cuda("12.8.1", [], require === undefined ? {} : { require }))).toEqual(
+      thresholds,
+    ),
+  );
 });
