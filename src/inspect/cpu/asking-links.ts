@@ -125,7 +125,13 @@ function gapBlock(address: number): number {
  * FF /4), and MOV of a pointer to RAX, as Rust without optimization calls. The first bytes of the latter are in all code. Bytes that only look so
  * seldom lead to a function that asks.
  */
-const beforeDistance = { call: 0xe8, jump: 0xe9, callPointer: 0x15, jumpPointer: 0x25, movePointer: 0x05 } as const;
+const beforeDistance = {
+  call: 0xe8,
+  jump: 0xe9,
+  callPointer: 0x15,
+  jumpPointer: 0x25,
+  movePointer: 0x05,
+} as const;
 const mayEndCall = new Uint8Array(256);
 for (const byte of Object.values(beforeDistance)) mayEndCall[byte] = 1;
 

@@ -53,9 +53,11 @@ function createCodes() {
   const counted = new Uint32Array(codes);
   const pairs = new Uint32Array(codes);
   const parts = new Uint8Array(codes);
+  /** 0 for a form that is only counted. */
+  const tells = new Uint8Array(codes);
   const learned = new Map<number, KnownCode>();
   return {
-    ...{ counted, pairs, parts },
+    ...{ counted, pairs, parts, tells },
     about: (code: number): KnownCode => learned.get(code) ?? { features: [], isHarmless: false, asks: null },
     learn(code: number, instruction: Instruction) {
       if (learned.has(code)) return;
@@ -77,6 +79,8 @@ function createCodes() {
       const isEvex = instruction.encoding === EncodingKind.EVEX;
       pairs[code] = vectorEncoding(instruction, names) | newerFormOf(instruction, features, isEvex);
       parts[code] = partOf(code, mnemonic, isEvex);
+      const all = (counted[code] ?? 0) | (pairs[code] ?? 0) | (parts[code] ?? 0);
+      tells[code] = code === Code.INVALID || all !== 0 ? 1 : 0;
     },
   };
 }
