@@ -135,8 +135,8 @@ function place(root: Node, path: string, newNode: () => Node): Node | null {
   let node = root;
   for (const part of parts) {
     node.children ??= new Map();
-    let child = node.children.get(part);
-    if (child === undefined) node.children.set(part, (child = newNode()));
+    const child = node.children.get(part) ?? newNode();
+    node.children.set(part, child);
     node = child;
   }
   return node;
