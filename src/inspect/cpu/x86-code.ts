@@ -63,7 +63,7 @@ function invalid(counts: Uint32Array): number {
   return counts[Code.INVALID] ?? 0;
 }
 
-const { counted, pairs, parts: partsOf, tells } = known;
+const { counted, pairs, parts: partsOf, tells, isLearned } = known;
 /** An invalid instruction as {@link asSeen} makes it, with the greatest length. */
 const lastInvalid = asSeen(Code.INVALID, longest);
 const nextTurn = (turn: number) => (turn + 1) & (historyLength - 1);
@@ -85,7 +85,7 @@ function createRing(bits: 32 | 64) {
     raw.decode(turn);
     undecoded[turn] = -1;
     const [code, length] = [raw.code(turn), raw.length(turn)];
-    known.learn(code, instructions[turn] as Instruction);
+    if (isLearned[code] === 0) known.learn(code, instructions[turn] as Instruction);
     reached = position + length;
     return asSeen(code, length);
   }
