@@ -121,8 +121,9 @@ const givenUp: ReadonlySet<string> = new Set(["3dnow", "3dnowext", "fma4", "tbm"
 
 /** Two of the features that no CPU of the tables has together; null if there are none. */
 function exclusiveFeatures(used: readonly string[]): readonly [string, string] | null {
-  const known = new Set(neededFeatures("amd64"));
-  for (const old of used.filter((name) => givenUp.has(name)))
+  const all = used.filter((name) => givenUp.has(name));
+  const known = new Set(all.length === 0 ? [] : neededFeatures("amd64"));
+  for (const old of all)
     for (const other of used)
       if (known.has(other) && marchesRunning("amd64", [old, other]).length === 0) return [old, other];
   return null;

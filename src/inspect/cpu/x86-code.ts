@@ -63,9 +63,12 @@ function invalid(counts: Uint32Array): number {
   return counts[Code.INVALID] ?? 0;
 }
 
-const { counted, pairs, parts: partsOf } = known;
+const { counted, pairs, parts: partsOf, tells, isLearned } = known;
+/** An invalid instruction as {@link asSeen} makes it, with the greatest length. */
+const lastInvalid = asSeen(Code.INVALID, longest);
+const nextTurn = (turn: number) => (turn + 1) & (historyLength - 1);
 
-/** The last instructions, which are decoded where bytes seen before do not tell enough. */
+/** The last instructions with a part in an older form, which are decoded where bytes seen before do not tell enough. */
 function createRing(bits: 32 | 64) {
   const instructions = Array.from({ length: historyLength }, () => new Instruction());
   /** Their places in the window; -1 for those that are decoded. */
@@ -82,14 +85,16 @@ function createRing(bits: 32 | 64) {
     raw.decode(turn);
     undecoded[turn] = -1;
     const [code, length] = [raw.code(turn), raw.length(turn)];
-    known.learn(code, instructions[turn] as Instruction);
+    if (isLearned[code] === 0) known.learn(code, instructions[turn] as Instruction);
     reached = position + length;
     return asSeen(code, length);
   }
 
   const history: History = {
     parts: new Uint8Array(historyLength),
+    numbers: new Float64Array(historyLength),
     turn: 0,
+    number: historyLength,
     instruction(turn) {
       const place = undecoded[turn] ?? -1;
       if (place >= 0) decodeAt(place, turn);
@@ -118,7 +123,7 @@ function createRing(bits: 32 | 64) {
 function createDecoding(bits: 32 | 64, { first, starts }: Jumps) {
   const ring = createRing(bits);
   const { history, undecoded, decodeAt } = ring;
-  const { parts } = history;
+  const { parts, numbers } = history;
   const seen = bits === 64 ? seenInstructions() : null;
   /** What the instructions of one function or block told: `features` and `forms` have bits of the counted features, and of encodings. */
   const told = { asks: false, features: 0, forms: 0, jumps: 0 };
@@ -141,25 +146,27 @@ function createDecoding(bits: 32 | 64, { first, starts }: Jumps) {
     decode(from: number, to: number, counts: Uint32Array, touched: number[] | null, isCode = true): number {
       let features = 0;
       let forms = 0;
-      let watch = false;
       let position = from;
-      let turn = history.turn;
+      let { turn, number } = history;
+      let swapAt = 0;
       let jumps = 0;
       while (position < to) {
         const place = shift + position;
         if (isCode) starts[place >>> 3] = (starts[place >>> 3] ?? 0) | (1 << (place & 7));
-        turn = (turn + 1) & (historyLength - 1);
-        undecoded[turn] = position;
+        number++;
         let instruction = seen === null ? 0 : seen.find(window, position);
-        if (instruction === 0) {
-          instruction = decodeAt(position, turn);
+        const isFound = instruction > lastInvalid || (instruction !== 0 && !isCode);
+        if (!isFound) {
+          instruction = decodeAt(position, nextTurn(turn));
           seen?.keep(instruction);
         }
         const code = formOf(instruction);
         const count = counts[code] ?? 0;
         if (count === 0) touched?.push(code);
         counts[code] = count + 1;
+        const begin = position;
         position += lengthOf(instruction);
+        if (tells[code] === 0) continue;
         if (!isCode && code === Code.INVALID) {
           position = to;
           break;
@@ -169,14 +176,19 @@ function createDecoding(bits: 32 | 64, { first, starts }: Jumps) {
         if ((form & jumpForms) !== 0) targets[jumps++] = position + displacement(window, position, form);
         forms |= pairs[code] ?? 0;
         const its = partsOf[code] ?? 0;
+        if (its === 0) continue;
+        turn = nextTurn(turn);
+        if (isFound) undecoded[turn] = begin;
         parts[turn] = its;
-        if (its !== 0 && (its <= lastExamined || (watch && its === movePart))) {
+        numbers[turn] = number;
+        if (its <= lastExamined || (its === movePart && swapAt === number - 1)) {
           history.turn = turn;
           forms |= olderFormOf(history, its);
         }
-        watch = isSwap(its);
+        if (isSwap(its)) swapAt = number;
       }
       history.turn = turn;
+      history.number = number;
       told.asks = (features & formBits.asks) !== 0;
       told.features = features & ~allForms;
       told.forms = forms;

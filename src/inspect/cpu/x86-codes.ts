@@ -53,12 +53,16 @@ function createCodes() {
   const counted = new Uint32Array(codes);
   const pairs = new Uint32Array(codes);
   const parts = new Uint8Array(codes);
+  const isLearned = new Uint8Array(codes);
+  /** 0 for a form that is only counted. */
+  const tells = new Uint8Array(codes);
   const learned = new Map<number, KnownCode>();
   return {
-    ...{ counted, pairs, parts },
+    ...{ counted, pairs, parts, tells, isLearned },
     about: (code: number): KnownCode => learned.get(code) ?? { features: [], isHarmless: false, asks: null },
     learn(code: number, instruction: Instruction) {
-      if (learned.has(code)) return;
+      if (isLearned[code] === 1) return;
+      isLearned[code] = 1;
       const names = [...instruction.cpuidFeatures()].map((feature) => CpuidFeature[feature] ?? "");
       const mnemonic = instruction.mnemonic;
       const features = names.map(linuxFeature).filter((name) => name !== null);
@@ -77,6 +81,8 @@ function createCodes() {
       const isEvex = instruction.encoding === EncodingKind.EVEX;
       pairs[code] = vectorEncoding(instruction, names) | newerFormOf(instruction, features, isEvex);
       parts[code] = partOf(code, mnemonic, isEvex);
+      const all = (counted[code] ?? 0) | (pairs[code] ?? 0) | (parts[code] ?? 0);
+      tells[code] = code === Code.INVALID || all !== 0 ? 1 : 0;
     },
   };
 }

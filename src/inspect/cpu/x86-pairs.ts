@@ -98,21 +98,31 @@ function withoutV(mnemonic: Mnemonic): Mnemonic {
   return Mnemonic[legacy as keyof typeof Mnemonic] ?? mnemonic;
 }
 
-/** The last instructions in a ring, and their parts: an older form has at most five. */
+/** The last instructions that have a part in a ring: an older form has at most five instructions. */
 export interface History {
   readonly parts: Uint8Array;
+  /** The number of each instruction among all. */
+  readonly numbers: Float64Array;
   /** The instruction in a place of the ring, which is decoded only where an older form may end. */
   readonly instruction: (place: number) => Instruction;
-  /** The place of the present instruction. */
+  /** The place of the last instruction with a part. */
   turn: number;
+  /** The number of the last instruction. */
+  number: number;
 }
 
 export const historyLength = 8;
 
 /** The nearest of so many instructions before the present one that has a part; null if none has. */
-function nearest({ parts, turn, instruction }: History, count: number, wanted: number): Instruction | null {
+function nearest(
+  { parts, numbers, turn, instruction }: History,
+  count: number,
+  wanted: number,
+): Instruction | null {
+  const first = (numbers[turn] ?? 0) - count;
   for (let distance = 1; distance <= count; distance++) {
     const place = (turn - distance) & (historyLength - 1);
+    if ((numbers[place] ?? 0) < first) return null;
     if (parts[place] === wanted) return instruction(place);
   }
   return null;

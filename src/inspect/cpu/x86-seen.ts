@@ -3,14 +3,18 @@
  * library has tens of millions of instructions and some ten thousand such beginnings, and each question to iced-x86 is a call into WebAssembly.
  */
 
-import { Code } from "iced-x86";
+import type { Code } from "iced-x86";
 import { longest } from "./x86-jumps.ts";
 
 const slotBits = 15;
 /** Multiplies numbers apart: 2^32 divided by the golden ratio. */
 const spread = 0x9e37_79b1;
-/** A beginning that does not decide. All others are positive. */
+/** A beginning that does not decide. */
 const unclear = -1;
+const evex = 0x62;
+const moreShift = 24;
+/** The bits of a form and a length. */
+const seenBits = 2 ** moreShift - 1;
 
 const firstOf = { shortVex: 2 ** 29, longVex: 2 ** 30 } as const;
 
@@ -21,21 +25,29 @@ for (const byte of noOpcodes) isOpcode[byte] = 0;
 
 /** `find` tells the form and the length in one number, as {@link asSeen} makes it; 0 asks for the answer by `keep`. */
 export function seenInstructions() {
-  const beginnings = new Int32Array(2 ** slotBits).fill(unclear);
-  const found = new Uint32Array(2 ** slotBits);
-  const slotOf = (beginning: number) => Math.imul(beginning, spread) >>> (32 - slotBits);
+  // A beginning, and behind it what was found: one line of the processor's cache has both.
+  const slots = new Int32Array(2 * 2 ** slotBits).fill(unclear);
+  const slotOf = (beginning: number) => 2 * (Math.imul(beginning, spread) >>> (32 - slotBits));
   let asked = unclear;
+  /** EVEX has a byte more than a beginning holds. */
+  let more = 0;
   return {
     find(bytes: Uint8Array, at: number): number {
-      asked = at + longest > bytes.length ? unclear : beginningAt(bytes, at);
+      const isEvex = bytes[at] === evex;
+      asked =
+        at + longest > bytes.length ? unclear : isEvex ? beginningOfEvex(bytes, at) : beginningAt(bytes, at);
+      more = isEvex ? (bytes[at + 1] ?? 0) << moreShift : 0;
       const slot = slotOf(asked);
-      return beginnings[slot] === asked ? (found[slot] ?? 0) : 0;
+      const found = slots[slot + 1] ?? 0;
+      return slots[slot] === asked && asked !== unclear && (found & ~seenBits) === more
+        ? found & seenBits
+        : 0;
     },
     keep(seen: number): void {
-      if (asked === unclear || formOf(seen) === Code.INVALID) return;
+      if (asked === unclear) return;
       const slot = slotOf(asked);
-      beginnings[slot] = asked;
-      found[slot] = seen;
+      slots[slot] = asked;
+      slots[slot + 1] = more | seen;
     },
   };
 }
@@ -43,6 +55,8 @@ export function seenInstructions() {
 export const asSeen = (form: Code, length: number): number => (form << 4) | length;
 export const formOf = (seen: number): Code => seen >>> 4;
 export const lengthOf = (seen: number): number => seen & 15;
+
+const isGather = new Uint8Array(256).fill(1, 0x90, 0x94).fill(1, 0xa0, 0xa4).fill(1, 0xc6, 0xc8);
 
 /** Prefixes, map, opcode and ModRM; where an opcode has no ModRM, the byte behind the opcode. */
 function beginningAt(bytes: Uint8Array, start: number): number {
@@ -81,4 +95,13 @@ function beginningAt(bytes: Uint8Array, start: number): number {
   // A gather is none where two of its registers are the same.
   if (head >= firstOf.longVex && ((head >> 24) & 3) === 2 && opcode >= 0x90 && opcode <= 0x93) return unclear;
   return head | (opcode << 8) | form;
+}
+
+/** The bytes behind the second one (SDM 2, 2.7.1): with that one, all that decides but a base, and the registers of a gather or scatter. */
+function beginningOfEvex(bytes: Uint8Array, start: number): number {
+  const opcode = bytes[start + 4] ?? 0;
+  const form = bytes[start + 5] ?? 0;
+  if ((form & 0xc7) === 4 && ((bytes[start + 6] ?? 0) & 7) === 5) return unclear;
+  if (isGather[opcode] === 1 || bytes[start + 1] === 0) return unclear;
+  return ((bytes[start + 2] ?? 0) << 24) | ((bytes[start + 3] ?? 0) << 16) | (opcode << 8) | form;
 }

@@ -41,7 +41,8 @@ export interface ImageFiles {
 }
 
 interface Node {
-  readonly children: Map<string, Node>;
+  /** null for most: files have none. */
+  children: Map<string, Node> | null;
   opened: { readonly layer: number; readonly file: OpenedFile } | null;
   /** Target, if it is a symbolic link. */
   link: string | null;
@@ -66,14 +67,14 @@ export function filesOfLayers(layers: readonly LayerInspection[]): ImageFiles {
     // A layer removes files before it adds any, wherever the whiteout stands.
     for (const { kind, path } of changes) {
       if (kind === "removed") remove(root, path);
-      else if (kind === "opaque") find(root, path)?.children.clear();
+      else if (kind === "opaque") find(root, path)?.children?.clear();
     }
     for (const change of changes) {
       if (change.kind === "removed" || change.kind === "opaque") continue;
       const node = place(root, change.path, newNode);
       if (node === null) continue;
       const source = change.kind === "hardlink" ? find(root, change.target) : null;
-      node.children.clear();
+      node.children = null;
       node.link = change.kind === "symlink" ? change.target : null;
       if (change.kind === "hardlink") node.opened = source?.opened ?? null;
       else node.opened = change.kind === "file" && change.opened ? { layer, file: change.opened } : null;
@@ -109,7 +110,7 @@ function collectFiles(root: Node): Omit<ImageFiles, "realPath"> {
     // ldconfig follows the link.
     if (node.link !== null && confPath.test(path.slice(1)))
       loader.set(path, { kind: "conf", lines: [`include ${posix.resolve(posix.dirname(path), node.link)}`] });
-    for (const [name, child] of node.children) unvisited.push({ node: child, path: `${path}/${name}` });
+    for (const [name, child] of node.children ?? []) unvisited.push({ node: child, path: `${path}/${name}` });
   }
   const byPath = (a: { path: string }, b: { path: string }) => (a.path < b.path ? -1 : 1);
   return {
@@ -124,7 +125,7 @@ function collectFiles(root: Node): Omit<ImageFiles, "realPath"> {
 }
 
 function emptyNode(): Node {
-  return { children: new Map(), opened: null, link: null };
+  return { children: null, opened: null, link: null };
 }
 
 /** The node of a path, which is made if it does not exist; null if links lead in circles. */
@@ -133,6 +134,7 @@ function place(root: Node, path: string, newNode: () => Node): Node | null {
   if (parts === null) return null;
   let node = root;
   for (const part of parts) {
+    node.children ??= new Map();
     const child = node.children.get(part) ?? newNode();
     node.children.set(part, child);
     node = child;
@@ -153,18 +155,21 @@ function realPath(root: Node, path: string): string | null {
 function remove(root: Node, path: string): void {
   const parts = realFolder(root, path);
   const name = parts?.pop();
-  if (parts != null && name !== undefined) walk(root, parts)?.children.delete(name);
+  if (parts != null && name !== undefined) walk(root, parts)?.children?.delete(name);
 }
 
 function walk(root: Node, parts: readonly string[]): Node | null {
   let node: Node | undefined = root;
-  for (const part of parts) node = node?.children.get(part);
+  for (const part of parts) node = node?.children?.get(part);
   return node ?? null;
 }
 
+/** Layers and folders of thousands of files have hardly a path with `.` or `..`. */
+const hasDots = /(^|\/)\.\.?(\/|$)/;
+
 /** The parts of a path after the links of its folders. The last part is not followed. */
 function realFolder(root: Node, path: string): string[] | null {
-  let parts = normalPath(path).split("/").filter(Boolean).reverse();
+  let parts = (hasDots.test(path) ? normalPath(path) : path).split("/").filter(Boolean).reverse();
   const done: string[] = [];
   const nodes: (Node | undefined)[] = [root];
   let links = 0;
@@ -175,7 +180,7 @@ function realFolder(root: Node, path: string): string[] | null {
       if (nodes.length > 1) nodes.pop();
       continue;
     }
-    const node = nodes.at(-1)?.children.get(part);
+    const node = nodes.at(-1)?.children?.get(part);
     if (node?.link != null) {
       const target = node.link.split("/").filter((each) => each !== "" && each !== ".");
       if (++links > maxLinks || parts.length + target.length > maxParts) return null;

@@ -76,22 +76,22 @@ async function keyOf(
   paths: readonly (string | FoundLink)[],
   began: number,
 ): Promise<{ readonly key: Digest | null; readonly total: number }> {
-  const lines: unknown[] = [];
-  let [total, isSettled] = [0, true];
+  let [text, total, isSettled] = ["", 0, true];
   for (const [index, path] of paths.entries()) {
     if (index % 1000 === 999) await new Promise(setImmediate);
     if (typeof path !== "string") {
-      lines.push(path);
+      text += `${JSON.stringify(path)}\n`;
       continue;
     }
-    const status = statSync(join(folder, path), { bigint: true, throwIfNoEntry: false });
-    total += Number(status?.size ?? 0);
-    if (status === undefined || began - Number(status.ctimeMs) < shortestAgeMs) isSettled = false;
+    const status = statSync(`${folder}/${path}`, { throwIfNoEntry: false });
+    total += status?.size ?? 0;
+    if (status === undefined || began - status.ctimeMs < shortestAgeMs) isSettled = false;
     if (!isSettled || status === undefined) continue;
-    const { dev, ino, size, mtimeNs, ctimeNs } = status;
-    lines.push([path, ...[dev, ino, size, mtimeNs, ctimeNs].map(String)]);
+    const { dev, ino, size, mtimeMs, ctimeMs } = status;
+    // No path has a zero byte.
+    text += `${path}\0${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}\n`;
   }
-  return { key: isSettled ? digestOf(JSON.stringify(lines)) : null, total };
+  return { key: isSettled ? digestOf(text) : null, total };
 }
 
 /** Gets the bytes that were read since the last call. */
