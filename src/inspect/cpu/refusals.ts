@@ -1,6 +1,7 @@
 /** Finds programs that ask the CPU and then refuse by themselves: without a feature, `main` ends with an error. */
 
 import { Decoder, DecoderOptions, FlowControl, OpKind, Register } from "iced-x86";
+import { remember } from "../../io/collections.ts";
 import { findMarch } from "../../hardware/cpu-marches.ts";
 import type { AskedWords } from "./asked-words.ts";
 import { type Bits, condition, full, numberOf, type Value } from "./known-bits.ts";
@@ -61,8 +62,10 @@ export function allRefusals(
     const code = reader.instructions(address) ?? [];
     const own = () => refusalsOf(address, { isError, reader, words, budget });
     // A constructor gives no answer back: it refuses by a call that ends the program. Of thousands each is looked at alone.
-    if (name === atLoading)
-      return code.some(mayEnd) && words.mayAnswer(address) ? [{ ...own(), isWhole: true }] : [];
+    if (name === atLoading || name === rustMain)
+      return (name === rustMain || code.some(mayEnd)) && words.mayAnswer(address)
+        ? [{ ...own(), isWhole: true }]
+        : [];
     const called = code.flatMap(({ target }) => target ?? []);
     return [address, ...called.slice(0, mostCallees)].some(words.mayAnswer) ? [own()] : [];
   });
@@ -82,11 +85,13 @@ export function allRefusals(
 
 /** The name of starts that are called before `main`. */
 const atLoading = "a constructor";
+/** The name of the function that Rust's runtime calls for `main`. */
+export const rustMain = "Rust's main";
 
 /** A program fails with a status, and a module of Python without an object. */
 const errors: readonly { readonly of: RegExp; readonly is: (result: Bits) => boolean }[] = [
   { of: /^main$/, is: ({ ones }) => ones !== 0 },
-  { of: /^a constructor$/, is: () => false },
+  { of: /^(a constructor|Rust's main)$/, is: () => false },
   { of: /^PyInit_/, is: ({ zeros }) => zeros >>> 0 === full },
 ];
 
@@ -128,10 +133,21 @@ interface Context {
 
 function walker({ reader, words, isError, budget, seen }: Context) {
   let missing: ReadonlySet<string> = new Set();
+  const endless = new Map<number, boolean>();
 
   const answer = (names: readonly string[], shift: number) => answerOf(names, shift, missing, seen);
   const values = valueReader(words, answer);
   const { instruction, placeOf } = values;
+
+  /** True for a function that ends the program by what it calls, as Rust's own exit does. */
+  function neverReturns(address: number): boolean {
+    return remember(endless, address, () => {
+      const code = reader.isStart(address) ? (reader.instructions(address) ?? []) : [];
+      const isWay = ({ flow, target }: X86Instruction) =>
+        flow === "end" || (flow === "jump" && (target ?? 0) >= (reader.endAround(address) ?? 0));
+      return code.some(({ flow }) => flow === "call") && !code.some(isWay);
+    });
+  }
 
   /** Follows all ways from a place on, with the answer that a CPU without the features gives. */
   function ends(from: Node, without: ReadonlySet<string>) {
@@ -208,15 +224,20 @@ function walker({ reader, words, isError, budget, seen }: Context) {
       found.add(statusEnd(node.registers.get(RDI), "thrown"));
       return null;
     }
-    const bytesOfTarget = isNear ? (reader.endAround(target) ?? Number.POSITIVE_INFINITY) - target : 0;
-    const isShort = isNear && bytesOfTarget <= longestAnswer;
-    if (isShort && words.mayAnswer(target) && node.callers.length < mostCallers)
+    // Rust calls through a table of pointers.
+    const callee = isNear ? target : (words.pointers.at(target) ?? -1);
+    const isShort = (reader.endAround(callee) ?? Number.POSITIVE_INFINITY) - callee <= longestAnswer;
+    const isEntered = isShort && (words.mayAnswer(callee) || neverReturns(callee));
+    if (isEntered && node.callers.length < mostCallers)
       return {
         ...node,
-        place: target,
+        place: callee,
         callers: back === null ? node.callers : [...node.callers, back],
       };
-    const after = { ...node, registers: keptOf(node.registers), flags: null };
+    const registers = keptOf(node.registers);
+    const given = words.givenBack(callee);
+    if (given !== null) registers.set(RAX, answer(given, 0));
+    const after = { ...node, registers, flags: null };
     return back === null ? returned(after, found, isError) : { ...after, place: next };
   }
 
@@ -285,5 +306,5 @@ function keyOf({ registers, flags, ...node }: Node): string {
   const values = [...registers].map(([name, value]) =>
     "at" in value ? `${name}@${value.at}` : `${name}=${value.zeros}/${value.ones}${value.asked}`,
   );
-  return `${placesOf(node)} ${values.sort().join()} ${flags?.zero}${flags?.carry}${flags?.asked}`;
+  return `${placesOf(node)} ${values.sort().join()} ${flags?.zero}${flags?.carry}${flags?.sign}${flags?.asked}`;
 }
