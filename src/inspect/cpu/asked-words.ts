@@ -1,10 +1,11 @@
 /** Knows where a program finds the CPU's answer: libgcc's `__cpu_model`, and CPUID's registers; and the functions that end a program. */
 
+import { remember } from "../../io/collections.ts";
 import bits from "./asked-features.json" with { type: "json" };
 import type { FixedPointers } from "./fixed-pointers.ts";
 import { type Ending, isEnding, type Kind, type NamedCalls } from "./named-calls.ts";
 import { u32 } from "../little-endian.ts";
-import type { FunctionReader } from "./x86-functions.ts";
+import type { FunctionReader, X86Instruction } from "./x86-functions.ts";
 
 export interface AskedWords {
   /** The names of the bits of the word in a place, from the bit `shift` on. */
@@ -17,6 +18,8 @@ export interface AskedWords {
   readonly hasRust: boolean;
   /** How a called function ends the program; null if the function returns. */
   readonly endOf: (target: number, isPointer: boolean) => Ending | null;
+  /** A function that ends the program by what it calls, as Rust's own exit does. */
+  readonly neverReturns: (target: number) => boolean;
   /** A function that hands on the answer. */
   readonly mayAnswer: (target: number) => boolean;
   readonly pointers: FixedPointers;
@@ -70,6 +73,7 @@ export function askedWords(
       const [found, another] = [...beside].filter((place) => isBesideModel(place - model));
       if (found !== undefined && another === undefined) addFeatures2(found);
     }
+  const endless = new Map<number, boolean>();
   const wordAt = (place: number) => {
     const start = [0, 1, 2, 3].map((shift) => place - shift).find((each) => words.has(each));
     const names = start === undefined ? undefined : words.get(start);
@@ -89,6 +93,7 @@ export function askedWords(
       const kind = kindAt(target, isPointer);
       return kind !== null && isEnding(kind) ? kind : null;
     },
+    neverReturns: (target) => remember(endless, target, () => isEndless(target, reader)),
     mayAnswer: (target) =>
       asking.has(target) ||
       (reader.instructions(target) ?? []).some(
@@ -121,6 +126,14 @@ function isRustAnswer(address: number, reader: FunctionReader): boolean {
   const isCut = (bytes: Uint8Array) =>
     bytes.length === 4 && bytes[1] === 0xc1 && ((bytes[2] ?? 0) & 0xf8) === 0xe8 && bytes[3] === 126 - 64;
   return has((bytes) => Buffer.from(bytes).includes("cAMD")) && has(isCut);
+}
+
+function isEndless(address: number, reader: FunctionReader): boolean {
+  const code = reader.isStart(address) ? (reader.instructions(address) ?? []) : [];
+  const end = reader.endAround(address) ?? 0;
+  const isWay = ({ flow, target }: X86Instruction) =>
+    flow === "end" || (flow === "jump" && (target === null || target < address || target >= end));
+  return code.some(({ flow }) => flow === "call") && !code.some(isWay);
 }
 
 const noBytes = new Uint8Array(0);

@@ -1,7 +1,6 @@
 /** Finds programs that ask the CPU and then refuse by themselves: without a feature, `main` ends with an error. */
 
 import { Decoder, DecoderOptions, FlowControl, OpKind, Register } from "iced-x86";
-import { remember } from "../../io/collections.ts";
 import { findMarch } from "../../hardware/cpu-marches.ts";
 import type { AskedWords } from "./asked-words.ts";
 import { type Bits, condition, full, numberOf, type Value } from "./known-bits.ts";
@@ -133,21 +132,10 @@ interface Context {
 
 function walker({ reader, words, isError, budget, seen }: Context) {
   let missing: ReadonlySet<string> = new Set();
-  const endless = new Map<number, boolean>();
 
   const answer = (names: readonly string[], shift: number) => answerOf(names, shift, missing, seen);
   const values = valueReader(words, answer);
   const { instruction, placeOf } = values;
-
-  /** True for a function that ends the program by what it calls, as Rust's own exit does. */
-  function neverReturns(address: number): boolean {
-    return remember(endless, address, () => {
-      const code = reader.isStart(address) ? (reader.instructions(address) ?? []) : [];
-      const isWay = ({ flow, target }: X86Instruction) =>
-        flow === "end" || (flow === "jump" && (target ?? 0) >= (reader.endAround(address) ?? 0));
-      return code.some(({ flow }) => flow === "call") && !code.some(isWay);
-    });
-  }
 
   /** Follows all ways from a place on, with the answer that a CPU without the features gives. */
   function ends(from: Node, without: ReadonlySet<string>) {
@@ -226,18 +214,15 @@ function walker({ reader, words, isError, budget, seen }: Context) {
     }
     // Rust calls through a table of pointers.
     const callee = isNear ? target : (words.pointers.at(target) ?? -1);
-    const isShort = (reader.endAround(callee) ?? Number.POSITIVE_INFINITY) - callee <= longestAnswer;
-    const isEntered = isShort && (words.mayAnswer(callee) || neverReturns(callee));
+    const isEntered = isShort(callee, reader) && (words.mayAnswer(callee) || words.neverReturns(callee));
     if (isEntered && node.callers.length < mostCallers)
       return {
         ...node,
         place: callee,
         callers: back === null ? node.callers : [...node.callers, back],
       };
-    const registers = keptOf(node.registers);
     const given = words.givenBack(callee);
-    if (given !== null) registers.set(RAX, answer(given, 0));
-    const after = { ...node, registers, flags: null };
+    const after = { ...node, registers: keptOf(node.registers, given && answer(given, 0)), flags: null };
     return back === null ? returned(after, found, isError) : { ...after, place: next };
   }
 
@@ -255,12 +240,18 @@ function returned(
     found.add(result !== undefined && !("at" in result) && isError(result) ? "refused" : "passed");
     return null;
   }
-  const own = new Map(keptOf(caller.registers));
-  if (result !== undefined) own.set(RAX, result);
+  const own = keptOf(caller.registers, result);
   return { ...node, place: caller.place, registers: own, flags: null, callers: callers.slice(0, -1) };
 }
 
-const keptOf = (registers: Node["registers"]) => new Map([...registers].filter(([name]) => kept.has(name)));
+const isShort = (address: number, reader: FunctionReader) =>
+  (reader.endAround(address) ?? Number.POSITIVE_INFINITY) - address <= longestAnswer;
+
+/** What a function gives back stands in a register, beside those that it keeps. */
+function keptOf(registers: Node["registers"], given: Value | null | undefined = null): Map<Register, Value> {
+  const own = new Map([...registers].filter(([name]) => kept.has(name)));
+  return given == null ? own : own.set(RAX, given);
+}
 
 function statusEnd(status: Value | undefined, unknown: End): End {
   const number = numberOf(status);
