@@ -133,6 +133,36 @@ C
     compile "$1" -O2 "${linked[@]}" ask.o work.o -o hands -lpthread
     rm ask.[co] work.[co]
     ;;
+  # A program that asks for a feature and ends with an error without it: the compiler, the feature, options.
+  refuse)
+    case $1 in
+      rustc)
+        cat >main.rs <<RUST
+fn main() {
+    if !std::is_x86_feature_detected!("$2") { eprintln!("needs $2"); std::process::exit(1); }
+    println!("{}", std::env::args().map(|each| each.len() as f64 * 1.5).sum::<f64>());
+}
+RUST
+        rustc -O "${@:3}" main.rs -o refuse
+        ;;
+      *)
+        cat >main.c <<C
+#include <stdio.h>
+#include <sys/auxv.h>
+int main(int argc, char **argv) {
+#if defined __aarch64__
+  if (!(getauxval(AT_HWCAP) & $2)) return fputs("needs $2\\n", stderr), 1;
+#else
+  if (!__builtin_cpu_supports("$2")) return fputs("needs $2\\n", stderr), 1;
+#endif
+  return printf("%d\\n", argc) < 0;
+}
+C
+        compile "$1" -O2 "${@:3}" main.c -o refuse
+        ;;
+    esac
+    rm main.*
+    ;;
   # zstd, which asks for BMI2, as a module of Go carries it.
   zstd)
     source=$(module github.com/DataDog/zstd@v1.5.7)

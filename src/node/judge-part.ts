@@ -6,7 +6,7 @@ import type { Libc } from "../host/own-libc.ts";
 import { decidingFile } from "../inspect/deciding-file.ts";
 import type { ImageInspection } from "../inspect/inspection.ts";
 import { type LackingLibrary, lackingLibraries } from "../inspect/lacking-libraries.ts";
-import { findWorksWithoutGpu } from "../inspect/packages/without-gpu.ts";
+import { findWithoutGpu } from "../inspect/packages/without-gpu.ts";
 import { judgeSystem } from "../inspect/system-needs.ts";
 import { vendorsOf } from "../lock/requirement.ts";
 import { unusedWords } from "../resolve/answer-lines.ts";
@@ -49,18 +49,18 @@ export interface Asked {
 
 const noLacking = { unknown: [], notes: [] };
 
-/** The part by all files. Without GPU code where the user asks for the CPU side, or where a table says that the CPU side works alone. */
+/** The part by all files. Without GPU code where the user asks for the CPU side, or where a table says that the CPU side works alone. A table may also say that it does not. */
 export function judgeGpuUse(part: KnownPart, asked: Asked, isPackage: boolean): JudgedPart {
   const { gpu, name, version } = part;
   if (gpu === null) return judgePart(part, asked, isPackage);
-  const row = findWorksWithoutGpu(name, version);
+  const row = findWithoutGpu(name, version);
   const aside = (why: readonly string[]): JudgedPart => {
     const judged = judgePart(gpu.idlePart(), { ...asked, choice: none }, isPackage);
     const { answer } = judged;
     return { ...judged, answer: { ...answer, ...(answer.fits !== false && { withoutGpu: why }) } };
   };
   const isLibraries = isPackage && gpu.use === "libraries";
-  if (asked.choice.cpuOnly && (isLibraries || gpu.use === "beside" || row !== null)) return aside(["--cpu"]);
+  if (asked.choice.cpuOnly && (isLibraries || gpu.use === "beside" || row?.works)) return aside(["--cpu"]);
   const whole = judgePart(part, asked, isPackage);
   const { fits, reasons, why } = whole.answer;
   if (fits === true) return whole;
@@ -73,10 +73,11 @@ export function judgeGpuUse(part: KnownPart, asked: Asked, isPackage: boolean): 
   const isForGpu =
     reasons.length > 0 && reasons.every(({ code }) => code === "NO_GPU" || code === "NO_AMD_GPU");
   if (!isForGpu || asked.choice.requireGpu || !hasNoGpu(asked.host)) return whole;
-  if (row !== null) return aside([row.source]);
+  if (row?.works) return aside([row.source]);
   if (gpu.use !== "beside") return whole;
   const beside = judgePart(gpu.cpuPart(), asked, isPackage);
   if (beside.answer.fits === false) return beside;
+  if (row !== null) return { ...whole, notes: [...whole.notes, `it needs a GPU, says ${row.source}`] };
   const unknown = [worksUnknown, ...beside.answer.unknown];
   return { ...beside, answer: { ...beside.answer, ...open, why: worksUnknown.message, unknown } };
 }

@@ -323,6 +323,20 @@ describe("check without a GPU", () => {
     });
   });
 
+  it("a package that somebody says to need a GPU does not, and --cpu judges its CPU side", async () => {
+    const needing = (version: string) =>
+      installed("cupy_cuda12x", version, {
+        [`cupy/${module("_core")}`]: makeLibrary({}),
+        "cupy/libgpu.so": gpuLibrary(codeOf(12, 80)),
+      });
+    const { exit, lines, answer } = await check(needing("14.2.0"), laptop);
+    expect([exit, answer.fits, answer.reasons.map(({ code }) => code)]).toEqual([3, false, ["NO_GPU"]]);
+    expect(lines).toContain("  note: it needs a GPU, says https://docs.cupy.dev/en/v13.2.0/install.html");
+    expect(await check(needing("14.2.0"), laptop, "--cpu")).toMatchObject({ exit: 0 });
+    expect((await check(needing("14.2.0"), gpuHost([a100], "580.95.05", "13.0"))).exit).toBe(0);
+    expect(await check(needing("9.0"), laptop)).toMatchObject({ exit: 3, answer: { fits: null } });
+  });
+
   it("modules that are GPU code, or that need a driver's library, do not", async () => {
     expect(await check(kernels, laptop)).toMatchObject({
       exit: 3,

@@ -1,17 +1,25 @@
 /** Knows where a program finds the CPU's answer: libgcc's `__cpu_model`, and CPUID's registers; and the functions that end a program. */
 
+import { remember } from "../../io/collections.ts";
 import bits from "./asked-features.json" with { type: "json" };
 import type { FixedPointers } from "./fixed-pointers.ts";
-import type { Ending, NamedCalls } from "./named-calls.ts";
-import type { FunctionReader } from "./x86-functions.ts";
+import { type Ending, isEnding, type Kind, type NamedCalls } from "./named-calls.ts";
+import { u32 } from "../little-endian.ts";
+import type { FunctionReader, X86Instruction } from "./x86-functions.ts";
 
 export interface AskedWords {
   /** The names of the bits of the word in a place, from the bit `shift` on. */
   readonly at: (place: number) => { readonly names: readonly string[]; readonly shift: number } | null;
   /** The names of the bits of CPUID's registers; null where no need is told. */
   readonly leaf: (leaf: number | null, part: number | null, register: string) => readonly string[] | null;
+  /** The names of the bits that a called function gives back; null where no need is told. */
+  readonly givenBack: (target: number) => readonly string[] | null;
+  /** The program asks by Rust's `is_x86_feature_detected`. */
+  readonly hasRust: boolean;
   /** How a called function ends the program; null if the function returns. */
   readonly endOf: (target: number, isPointer: boolean) => Ending | null;
+  /** A function that ends the program by what it calls, as Rust's own exit does. */
+  readonly neverReturns: (target: number) => boolean;
   /** A function that hands on the answer. */
   readonly mayAnswer: (target: number) => boolean;
   readonly pointers: FixedPointers;
@@ -20,6 +28,10 @@ export interface AskedWords {
 /** Vendor, type and subtype of the CPU stand before the bits (libgcc, struct __processor_model). */
 const bitsInModel = 12;
 const wordBytes = 4;
+const rustBits = bits.rust.split(" ");
+/** The later bits stand beside the model, as both are of one file of libgcc. */
+const isBesideModel = (distance: number) =>
+  distance >= -64 && distance < 64 && (distance < 0 || distance >= bitsInModel + wordBytes);
 
 /** `constructors` has the starts of functions that run first; `asking` is of {@link askingFunctions}. */
 export function askedWords(
@@ -31,18 +43,37 @@ export function askedWords(
 ): AskedWords {
   const words = new Map<number, readonly string[]>();
   const addModel = (address: number) => words.set(address + bitsInModel, bits.model.split(" "));
+  const addFeatures2 = (address: number) => {
+    for (const [index, text] of bits.features2.entries())
+      words.set(address + wordBytes * index, text.split(" "));
+  };
   for (const [address, kind] of named.own) {
     if (kind === "model") addModel(address);
-    if (kind === "features2")
-      for (const [index, text] of bits.features2.entries())
-        words.set(address + wordBytes * index, text.split(" "));
+    if (kind === "features2") addFeatures2(address);
+    if (kind === "rustCache") words.set(address, rustBits);
+  }
+  const rustAnswers = new Set([...named.own].flatMap(([at, kind]) => (kind === "rustAnswer" ? [at] : [])));
+  if (rustAnswers.size === 0) {
+    const found = [...asking.keys()].filter((each) => asking.get(each) === 0 && isRustAnswer(each, reader));
+    const [cache, another] = new Set(found.flatMap((each) => placesIn(each, reader)));
+    if (cache !== undefined && another === undefined) {
+      for (const each of found) rustAnswers.add(each);
+      words.set(cache, rustBits);
+    }
   }
   // Stripped: libgcc's question looks first whether the answer is there.
   if (words.size === 0)
     for (const address of constructors.filter((each) => asking.get(each) === 0)) {
-      const model = reader.instructions(address)?.find(({ reads }) => reads !== null)?.reads ?? null;
-      if (model !== null) addModel(model);
+      const code = reader.instructions(address) ?? [];
+      const model = code.find(({ reads }) => reads !== null)?.reads ?? null;
+      if (model === null) continue;
+      addModel(model);
+      const called = new Set(code.flatMap(({ flow, target }) => (flow === "call" ? (target ?? []) : [])));
+      const beside = new Set([...called].flatMap((each) => placesIn(each, reader)));
+      const [found, another] = [...beside].filter((place) => isBesideModel(place - model));
+      if (found !== undefined && another === undefined) addFeatures2(found);
     }
+  const endless = new Map<number, boolean>();
   const wordAt = (place: number) => {
     const start = [0, 1, 2, 3].map((shift) => place - shift).find((each) => words.has(each));
     const names = start === undefined ? undefined : words.get(start);
@@ -56,16 +87,24 @@ export function askedWords(
       const text = leaf === 7 && part !== 0 ? undefined : (bits.leaves as Record<string, string>)[name];
       return text?.split(" ") ?? null;
     },
+    givenBack: (target) => (rustAnswers.has(target) ? rustBits : null),
+    hasRust: rustAnswers.size > 0,
     endOf(target, isPointer) {
-      const kind = named.kindAt(target, isPointer);
-      return kind === "starts" || kind === "model" || kind === "features2" ? null : kind;
+      const kind = kindAt(target, isPointer);
+      return kind !== null && isEnding(kind) ? kind : null;
     },
+    neverReturns: (target) => remember(endless, target, () => isEndless(target, reader)),
     mayAnswer: (target) =>
       asking.has(target) ||
       (reader.instructions(target) ?? []).some(
         ({ asks, reads, takes }) => asks || [reads, takes].some((each) => each !== null && isNear(each)),
       ),
   };
+
+  function kindAt(target: number, isPointer: boolean): Kind | null {
+    const pointed = isPointer ? pointers.at(target) : null;
+    return named.kindAt(target, isPointer) ?? (pointed === null ? null : named.kindAt(pointed, false));
+  }
 
   function isNear(place: number): boolean {
     return (
@@ -74,4 +113,40 @@ export function askedWords(
       wordAt(pointers.at(place) ?? -1) !== null
     );
   }
+}
+
+/**
+ * Rust's question, in a program without names: it knows AMD's CPUs by their name, of which "cAMD" is the end, and cuts its answer of 128 bits into
+ * words of 63 (std_detect, detect/cache.rs).
+ */
+function isRustAnswer(address: number, reader: FunctionReader): boolean {
+  const code = reader.instructions(address) ?? [];
+  const has = (isSo: (bytes: Uint8Array) => boolean) =>
+    code.some(({ at, end }) => isSo((reader.bytesFrom(at) ?? noBytes).subarray(0, end - at)));
+  const isCut = (bytes: Uint8Array) =>
+    bytes.length === 4 && bytes[1] === 0xc1 && ((bytes[2] ?? 0) & 0xf8) === 0xe8 && bytes[3] === 126 - 64;
+  return has((bytes) => Buffer.from(bytes).includes("cAMD")) && has(isCut);
+}
+
+function isEndless(address: number, reader: FunctionReader): boolean {
+  const code = reader.isStart(address) ? (reader.instructions(address) ?? []) : [];
+  const end = reader.endAround(address) ?? 0;
+  const isWay = ({ flow, target }: X86Instruction) =>
+    flow === "end" || (flow === "jump" && (target === null || target < address || target >= end));
+  return code.some(({ flow }) => flow === "call") && !code.some(isWay);
+}
+
+const noBytes = new Uint8Array(0);
+
+/** The places that a function takes the address of, and the tables that it reads or writes by an index. */
+function placesIn(address: number, reader: FunctionReader): readonly number[] {
+  return (reader.instructions(address) ?? []).flatMap(
+    ({ at, takes }) => takes ?? tableOf(reader.bytesFrom(at)),
+  );
+}
+
+/** The displacement behind an index times four without a base, as a program that is never moved has it (Intel SDM 2, "ModR/M and SIB bytes"). */
+function tableOf(bytes: Uint8Array | null): number | readonly [] {
+  const isTable = bytes !== null && ((bytes[1] ?? 0) & 0xc7) === 0x04 && ((bytes[2] ?? 0) & 0xc7) === 0x85;
+  return isTable && bytes.length >= 7 ? u32(bytes, 3) : [];
 }

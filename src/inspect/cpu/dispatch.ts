@@ -138,8 +138,9 @@ export function variantFamilies(paths: Iterable<string>): ReadonlyMap<string, re
   });
   const families = new Map<string, readonly Variant[]>();
   for (const [family, members] of groupBy(named, (each) => each.family)) {
-    const path = members[0]?.plainPath ?? "";
-    const plain = all.has(path) ? [{ path, name: "plain", isPlain: true }] : [];
+    const plain = (members[0]?.plainPaths ?? [])
+      .filter((path) => all.has(path))
+      .map((path) => ({ path, name: "plain", isPlain: true }));
     const isLoaders = members.some(({ isByLoader }) => isByLoader);
     const isChoice = members.some(({ isPlain }) => !isPlain) && members.length + plain.length > 1;
     if (isLoaders || isChoice)
@@ -192,8 +193,8 @@ export function optionalAmong(
 interface NamedPlace extends Variant {
   /** The path with `*` in place of the name. */
   readonly family: string;
-  /** The path without the name. */
-  readonly plainPath: string;
+  /** The path without the name, and with the algorithm alone: `_raw_aes.abi3.so` beside `_raw_aesni.abi3.so`. */
+  readonly plainPaths: readonly string[];
   readonly isByLoader: boolean;
 }
 
@@ -204,7 +205,7 @@ function placeOf(path: string): NamedPlace | null {
     return {
       ...{ path, name: level, isPlain: false, isByLoader: true },
       family: `${before}glibc-hwcaps/*/${rest}`,
-      plainPath: `${before}${rest}`,
+      plainPaths: [`${before}${rest}`],
     };
   const slash = path.lastIndexOf("/") + 1;
   const file = path.slice(slash);
@@ -213,5 +214,10 @@ function placeOf(path: string): NamedPlace | null {
   const name = pattern.exec(file)?.[2];
   if (name === undefined) return null;
   const family = path.slice(0, slash) + file.replace(pattern, "$1*");
-  return { path, name, isPlain, isByLoader: false, family, plainPath: family.replace(/[-_.]?\*/, "") };
+  const algorithm = /^aes(?=ni$)/i.exec(name)?.[0];
+  const plainPaths = [
+    family.replace(/[-_.]?\*/, ""),
+    ...(algorithm === undefined ? [] : [family.replace("*", algorithm)]),
+  ];
+  return { path, name, isPlain, isByLoader: false, family, plainPaths };
 }

@@ -14,6 +14,7 @@ export type Value = Bits | { readonly at: number };
 export interface Flags {
   readonly zero: boolean | null;
   readonly carry: boolean | null;
+  readonly sign: boolean | null;
   readonly asked: boolean;
 }
 
@@ -51,35 +52,47 @@ export function flagsOf(
   isSame: boolean,
   result: Bits | null,
   width: number,
+  isLong: boolean,
 ): Flags | null {
   if (mnemonic === Mnemonic.Bt && one !== null && other !== null) {
     const bit = 1 << (other.ones & 31);
     const carry = (one.ones & bit) !== 0 ? true : (one.zeros & bit) !== 0 ? false : null;
-    return { zero: null, carry, asked: one.asked };
+    return { zero: null, carry, sign: null, asked: one.asked };
   }
   if (mnemonic === Mnemonic.Cmp && one !== null && other !== null) {
     const isOther = ((one.ones & other.zeros) | (one.zeros & other.ones)) & width;
     const isKnown = ((one.ones | one.zeros) & (other.ones | other.zeros) & width) >>> 0 === width;
     const zero = isOther !== 0 ? false : isKnown ? true : null;
-    return { zero, carry: null, asked: one.asked || other.asked };
+    return { zero, carry: null, sign: null, asked: one.asked || other.asked };
   }
   const left =
     mnemonic === Mnemonic.Test ? (isSame ? one : resultOf(Mnemonic.And, one, other, false)) : result;
   if (left === null) return null;
   const zero = (left.ones & width) !== 0 ? false : (left.zeros & width) >>> 0 === width ? true : null;
-  return { zero, carry: null, asked: left.asked };
+  const top = (width >>> 1) + 1;
+  const sign = (left.ones & top) !== 0 ? true : (left.zeros & top) !== 0 ? false : null;
+  return { zero, carry: null, sign: isLong ? null : sign, asked: left.asked };
 }
 
 export const conditions: ReadonlySet<ConditionCode> = new Set([
-  ...[ConditionCode.e, ConditionCode.ne, ConditionCode.b, ConditionCode.ae],
+  ...[
+    ConditionCode.e,
+    ConditionCode.ne,
+    ConditionCode.b,
+    ConditionCode.ae,
+    ConditionCode.s,
+    ConditionCode.ns,
+  ],
 ]);
 
 /** null where nothing is known. */
 export function condition(code: ConditionCode, flags: Flags | null): boolean | null {
   if (flags === null || !conditions.has(code)) return null;
-  const bit = code === ConditionCode.e || code === ConditionCode.ne ? flags.zero : flags.carry;
+  const isSign = code === ConditionCode.s || code === ConditionCode.ns;
+  const bit =
+    code === ConditionCode.e || code === ConditionCode.ne ? flags.zero : isSign ? flags.sign : flags.carry;
   if (bit === null) return null;
-  return code === ConditionCode.e || code === ConditionCode.b ? bit : !bit;
+  return code === ConditionCode.e || code === ConditionCode.b || code === ConditionCode.s ? bit : !bit;
 }
 
 export const isHigh = (register: Register) =>

@@ -61,8 +61,10 @@ export function allRefusals(
     const code = reader.instructions(address) ?? [];
     const own = () => refusalsOf(address, { isError, reader, words, budget });
     // A constructor gives no answer back: it refuses by a call that ends the program. Of thousands each is looked at alone.
-    if (name === atLoading)
-      return code.some(mayEnd) && words.mayAnswer(address) ? [{ ...own(), isWhole: true }] : [];
+    if (name === atLoading || name === rustMain)
+      return (name === rustMain || code.some(mayEnd)) && words.mayAnswer(address)
+        ? [{ ...own(), isWhole: true }]
+        : [];
     const called = code.flatMap(({ target }) => target ?? []);
     return [address, ...called.slice(0, mostCallees)].some(words.mayAnswer) ? [own()] : [];
   });
@@ -82,11 +84,13 @@ export function allRefusals(
 
 /** The name of starts that are called before `main`. */
 const atLoading = "a constructor";
+/** The name of the function that Rust's runtime calls for `main`. */
+export const rustMain = "Rust's main";
 
 /** A program fails with a status, and a module of Python without an object. */
 const errors: readonly { readonly of: RegExp; readonly is: (result: Bits) => boolean }[] = [
   { of: /^main$/, is: ({ ones }) => ones !== 0 },
-  { of: /^a constructor$/, is: () => false },
+  { of: /^(a constructor|Rust's main)$/, is: () => false },
   { of: /^PyInit_/, is: ({ zeros }) => zeros >>> 0 === full },
 ];
 
@@ -208,15 +212,17 @@ function walker({ reader, words, isError, budget, seen }: Context) {
       found.add(statusEnd(node.registers.get(RDI), "thrown"));
       return null;
     }
-    const bytesOfTarget = isNear ? (reader.endAround(target) ?? Number.POSITIVE_INFINITY) - target : 0;
-    const isShort = isNear && bytesOfTarget <= longestAnswer;
-    if (isShort && words.mayAnswer(target) && node.callers.length < mostCallers)
+    // Rust calls through a table of pointers.
+    const callee = isNear ? target : (words.pointers.at(target) ?? -1);
+    const isEntered = isShort(callee, reader) && (words.mayAnswer(callee) || words.neverReturns(callee));
+    if (isEntered && node.callers.length < mostCallers)
       return {
         ...node,
-        place: target,
+        place: callee,
         callers: back === null ? node.callers : [...node.callers, back],
       };
-    const after = { ...node, registers: keptOf(node.registers), flags: null };
+    const given = words.givenBack(callee);
+    const after = { ...node, registers: keptOf(node.registers, given && answer(given, 0)), flags: null };
     return back === null ? returned(after, found, isError) : { ...after, place: next };
   }
 
@@ -234,12 +240,18 @@ function returned(
     found.add(result !== undefined && !("at" in result) && isError(result) ? "refused" : "passed");
     return null;
   }
-  const own = new Map(keptOf(caller.registers));
-  if (result !== undefined) own.set(RAX, result);
+  const own = keptOf(caller.registers, result);
   return { ...node, place: caller.place, registers: own, flags: null, callers: callers.slice(0, -1) };
 }
 
-const keptOf = (registers: Node["registers"]) => new Map([...registers].filter(([name]) => kept.has(name)));
+const isShort = (address: number, reader: FunctionReader) =>
+  (reader.endAround(address) ?? Number.POSITIVE_INFINITY) - address <= longestAnswer;
+
+/** What a function gives back stands in a register, beside those that it keeps. */
+function keptOf(registers: Node["registers"], given: Value | null | undefined = null): Map<Register, Value> {
+  const own = new Map([...registers].filter(([name]) => kept.has(name)));
+  return given == null ? own : own.set(RAX, given);
+}
 
 function statusEnd(status: Value | undefined, unknown: End): End {
   const number = numberOf(status);
@@ -285,5 +297,5 @@ function keyOf({ registers, flags, ...node }: Node): string {
   const values = [...registers].map(([name, value]) =>
     "at" in value ? `${name}@${value.at}` : `${name}=${value.zeros}/${value.ones}${value.asked}`,
   );
-  return `${placesOf(node)} ${values.sort().join()} ${flags?.zero}${flags?.carry}${flags?.asked}`;
+  return `${placesOf(node)} ${values.sort().join()} ${flags?.zero}${flags?.carry}${flags?.sign}${flags?.asked}`;
 }

@@ -9,7 +9,7 @@ import type { readFunctionRanges } from "./function-ranges.ts";
 import { askedWords } from "./asked-words.ts";
 import { type NamedCalls, namedCalls } from "./named-calls.ts";
 import { answersOf, type Handing, type Reached, reachedFrom } from "./reached-code.ts";
-import { allRefusals, noRefusals, type Refusals } from "./refusals.ts";
+import { allRefusals, noRefusals, type Refusals, rustMain } from "./refusals.ts";
 import { type FunctionReader, functionReader, type X86Instruction } from "./x86-functions.ts";
 
 export interface StartCode {
@@ -92,6 +92,15 @@ function mainOf(entry: number, reader: FunctionReader): number | null {
   return null;
 }
 
+/** The C runtime's `main` of a program in Rust hands on the program's own. */
+function rustMainsOf(mains: readonly number[], reader: FunctionReader): readonly Start[] {
+  const handed = mains.flatMap((main) =>
+    (reader.instructions(main) ?? []).flatMap(({ takes }) => takes ?? []),
+  );
+  const code = handed.filter(reader.isStart);
+  return code.length === 1 ? code.map((address) => ({ name: rustMain, address })) : [];
+}
+
 function addressesOf(starts: readonly Start[], wanted: string): readonly number[] {
   return starts.flatMap(({ name, address }) => (name === wanted ? [address] : []));
 }
@@ -116,7 +125,8 @@ export function startCodeOf(
       named === null || asking.size === 0
         ? null
         : askedWords(reader, pointers, named, asking, addressesOf(starts, "a constructor"));
-    const refusals = words === null ? noRefusals : allRefusals(starts, reader, words);
+    const withRust = words?.hasRust ? [...starts, ...rustMainsOf(mains, reader)] : starts;
+    const refusals = words === null ? noRefusals : allRefusals(withRust, reader, words);
     const handing = handingOf(mains, named);
     return readStartCode(elf, starts, reader, refusals, { handing, pointers, asking });
   } finally {

@@ -113,7 +113,7 @@ export function valueReader(words: AskedWords, answer: Answer) {
     }
     if (instruction.rflagsModified === 0) return { registers: after, flags };
     const width = size === 1 ? 0xff : size === 2 ? 0xffff : full;
-    return { registers: after, flags: flagsOf(mnemonic, one, other, isSame, result, width) };
+    return { registers: after, flags: flagsOf(mnemonic, one, other, isSame, result, width, size > 4) };
   }
 
   return {

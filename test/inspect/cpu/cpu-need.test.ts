@@ -245,6 +245,7 @@ describe("of several files for different CPUs", () => {
     ["MKL's one with one for every CPU", ["/l/libmkl_avx512.so.2"], ["/l/libmkl_def.so.2"]],
     ["ggml's", ["/a/libggml-cpu-haswell.so", "/a/libggml-cpu-sapphirerapids.so"], ["/a/libggml-base.so"]],
     ["one with a plain one beside it", ["/a/server-avx2"], ["/a/server"]],
+    ["one with the algorithm beside it", ["/a/_raw_aesni.abi3.so"], ["/a/_raw_aes.abi3.so"]],
     ["those that the loader chooses", ["/usr/lib/glibc-hwcaps/x86-64-v3/libc.so"], []],
   ])("%s are known by their names", (_name, variants, others) =>
     expect([...variantsAmong([...others, ...variants])].sort()).toEqual(variants),
@@ -252,6 +253,7 @@ describe("of several files for different CPUs", () => {
 
   it.each([
     ["alone", ["/app/server-avx2", "/app/tool"]],
+    ["with another algorithm beside it", ["/app/_raw_aesni.abi3.so", "/app/_raw_des.abi3.so"]],
     ["in another folder", ["/a/libx_avx2.so", "/b/libx_avx512.so"]],
     ["whose whole name is one", ["/app/fma", "/app/main"]],
     ["that only look like it", ["/l/libavcodec.so.59", "/l/libzen.so.0", "/l/libssl.so.3", "/b/v4l2-ctl"]],

@@ -12,7 +12,7 @@ import type { FunctionReader } from "../../../src/inspect/cpu/x86-functions.ts";
 import { inspectFile } from "../../../src/inspect/inspect-file.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { needs } from "../../support/needs.ts";
-import { whyNoGcc } from "../../support/programs.ts";
+import { whyNoGcc, whyNoVersion } from "../../support/programs.ts";
 
 const whyNot = process.arch === "x64" ? whyNoGcc() : "no x86-64 CPU";
 
@@ -146,6 +146,60 @@ int main(int n, char **v) { return work(n); }
     ["a feature that is not to be there", plain.replace("!", "")],
   ])("is no refusal: %s", async (_, text) => {
     expect((await needsOf(program(text), "-O2")).avx2).toBeOneOf([undefined, "mayBeUsed"]);
+  });
+});
+
+/** What `__cpu_features2` has, which a program without names has beside `__cpu_model`. */
+describe("a program without names that asks for a later feature", needs(whyNot), () => {
+  it.each([
+    ["dynamic", []],
+    ["static", ["-static"]],
+    ["never moved", ["-no-pie", "-fno-pie"]],
+  ])("needs it: %s", async (_, options) => {
+    const text = (feature: string) => program(plain.replace("avx2", feature));
+    expect((await needsOf(text("lzcnt"), "-O2", "-s", ...options)).abm).toBe("needed");
+    const level = await needsOf(text("x86-64-v3"), "-O2", "-s", ...options);
+    expect(level).toMatchObject({ avx2: "needed", movbe: "needed" });
+  });
+});
+
+const whyNoRust = process.arch === "x64" ? whyNoVersion("rustc", "apt-get install rustc") : "no x86-64 CPU";
+
+describe("a program by rustc that asks", needs(whyNoRust), () => {
+  async function needsOfRust(text: string, ...options: readonly string[]) {
+    const cwd = makeFolder({ "a.rs": text });
+    execFileSync("rustc", ["-O", "a.rs", "-o", "a.out", ...options], { cwd, stdio: "ignore" });
+    const found = await inspectFile(memorySource(readFileSync(join(cwd, "a.out"))), false);
+    if (found?.cpu == null) throw new Error("no code");
+    return findCpuNeed({ cpu: found.cpu, isVariant: false, neededLevel: null, through: [] }).features;
+  }
+  const text = (then: string, asked = 'std::is_x86_feature_detected!("avx2")') => `
+fn able() -> bool { ${asked} }
+fn main() {
+  if !able() { ${then} }
+  println!("{}", std::env::args().map(|each| each.len() as f64 * 1.5).sum::<f64>());
+}
+`;
+  const refusing = 'eprintln!("needs AVX2"); std::process::exit(1);';
+
+  it.each([
+    ["with names", []],
+    ["without names", ["-C", "strip=symbols"]],
+    ["without names, and small", ["-C", "strip=symbols", "-C", "opt-level=s"]],
+  ])("and ends with a status needs what it asks for: %s", async (_, options) => {
+    expect((await needsOfRust(text(refusing), ...options)).avx2).toBe("needed");
+  });
+
+  it("and panics may refuse", async () =>
+    expect((await needsOfRust(text('panic!("needs AVX2");'))).avx2).toBe("undecided"));
+
+  it.each([
+    ["a warning", text('eprintln!("slow");')],
+    ["an end in good order", text("std::process::exit(0);")],
+    ["an error of another kind", text(refusing, "std::env::args().count() < 5")],
+    ["a feature that is not to be there", text(refusing).replace("!able()", "able()")],
+  ])("is no refusal: %s", async (_, program) => {
+    expect((await needsOfRust(program)).avx2).toBeOneOf([undefined, "mayBeUsed"]);
   });
 });
 
