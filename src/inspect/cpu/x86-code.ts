@@ -1,15 +1,15 @@
 /** Finds the CPU features of x86 code with iced-x86, which knows them for each form of an instruction. */
 
-import { Code, Decoder, DecoderOptions, Instruction } from "iced-x86";
+import { Code } from "iced-x86";
 import { type ByteSource, windowBytes, withWindowAsync } from "../byte-source.ts";
 import type { ElfSegment } from "../elf/elf.ts";
 import { collectEvidence } from "./code-evidence.ts";
 import { type CpuCode, createFeatureTally, withoutLinks } from "./cpu-code.ts";
 import { blockBytes, type CodeRegion, type Place, type RegionKind } from "./regions.ts";
 import { allForms, counters, formBits, jumpForms, known } from "./x86-codes.ts";
-import { rawDecoder } from "./x86-raw.ts";
 import { createJumps, displacement, type Jumps, longest } from "./x86-jumps.ts";
-import { type History, historyLength, isSwap, lastExamined, movePart, olderFormOf } from "./x86-pairs.ts";
+import { historyLength, isSwap, lastExamined, movePart, olderFormOf } from "./x86-pairs.ts";
+import { createRing } from "./x86-ring.ts";
 import { asSeen, formOf, lengthOf, seenInstructions } from "./x86-seen.ts";
 
 export interface X86Code {
@@ -63,61 +63,10 @@ function invalid(counts: Uint32Array): number {
   return counts[Code.INVALID] ?? 0;
 }
 
-const { counted, pairs, parts: partsOf, tells, isLearned } = known;
+const { counted, pairs, parts: partsOf, tells } = known;
 /** An invalid instruction as {@link asSeen} makes it, with the greatest length. */
 const lastInvalid = asSeen(Code.INVALID, longest);
 const nextTurn = (turn: number) => (turn + 1) & (historyLength - 1);
-
-/** The last instructions with a part in an older form, which are decoded where bytes seen before do not tell enough. */
-function createRing(bits: 32 | 64) {
-  const instructions = Array.from({ length: historyLength }, () => new Instruction());
-  /** Their places in the window; -1 for those that are decoded. */
-  const undecoded = new Int32Array(historyLength).fill(-1);
-  let decoder: Decoder | null = null;
-  let raw: ReturnType<typeof rawDecoder> | null = null;
-  /** The place of the decoder. */
-  let reached = 0;
-
-  /** Returns the form and the length in one number. */
-  function decodeAt(position: number, turn: number): number {
-    if (decoder === null || raw === null) return 0;
-    if (reached !== position) decoder.position = position;
-    raw.decode(turn);
-    undecoded[turn] = -1;
-    const [code, length] = [raw.code(turn), raw.length(turn)];
-    if (isLearned[code] === 0) known.learn(code, instructions[turn] as Instruction);
-    reached = position + length;
-    return asSeen(code, length);
-  }
-
-  const history: History = {
-    parts: new Uint8Array(historyLength),
-    numbers: new Float64Array(historyLength),
-    turn: 0,
-    number: historyLength,
-    instruction(turn) {
-      const place = undecoded[turn] ?? -1;
-      if (place >= 0) decodeAt(place, turn);
-      return instructions[turn] as Instruction;
-    },
-  };
-  return {
-    ...{ history, undecoded, decodeAt },
-    setWindow(bytes: Uint8Array) {
-      // An older form may begin in the last window, whose bytes the decoder still has.
-      for (let turn = 0; turn < historyLength; turn++)
-        if (history.parts[turn] !== 0) history.instruction(turn);
-      decoder?.free();
-      decoder = new Decoder(bits, bytes, DecoderOptions.None);
-      raw = rawDecoder(decoder, instructions);
-      reached = 0;
-    },
-    free() {
-      decoder?.free();
-      for (const instruction of instructions) instruction.free();
-    },
-  };
-}
 
 /** Decodes parts of one window after the other. */
 function createDecoding(bits: 32 | 64, { first, starts }: Jumps) {
