@@ -28,6 +28,9 @@ export interface AskedWords {
 /** Vendor, type and subtype of the CPU stand before the bits (libgcc, struct __processor_model). */
 const bitsInModel = 12;
 const wordBytes = 4;
+/** A program has some; a hostile one has thousands, each as long as the file. */
+const mostQuestions = 64;
+const [longestSetter, longestQuestion] = [128, 8192];
 const rustBits = bits.rust.split(" ");
 /** The later bits stand beside the model, as both are of one file of libgcc. */
 const isBesideModel = (distance: number) =>
@@ -54,7 +57,10 @@ export function askedWords(
   }
   const rustAnswers = new Set([...named.own].flatMap(([at, kind]) => (kind === "rustAnswer" ? [at] : [])));
   if (rustAnswers.size === 0) {
-    const found = [...asking.keys()].filter((each) => asking.get(each) === 0 && isRustAnswer(each, reader));
+    const found = [...asking]
+      .flatMap(([each, calls]) => (calls === 0 ? [each] : []))
+      .slice(0, mostQuestions)
+      .filter((each) => isRustAnswer(each, reader));
     const [cache, another] = new Set(found.flatMap((each) => placesIn(each, reader)));
     if (cache !== undefined && another === undefined) {
       for (const each of found) rustAnswers.add(each);
@@ -69,7 +75,11 @@ export function askedWords(
       if (model === null) continue;
       addModel(model);
       const called = new Set(code.flatMap(({ flow, target }) => (flow === "call" ? (target ?? []) : [])));
-      const beside = new Set([...called].flatMap((each) => placesIn(each, reader)));
+      const beside = new Set(
+        [...called]
+          .slice(0, mostQuestions)
+          .flatMap((each) => (bytesOf(each, reader) <= longestSetter ? placesIn(each, reader) : [])),
+      );
       const [found, another] = [...beside].filter((place) => isBesideModel(place - model));
       if (found !== undefined && another === undefined) addFeatures2(found);
     }
@@ -120,6 +130,7 @@ export function askedWords(
  * words of 63 (std_detect, detect/cache.rs).
  */
 function isRustAnswer(address: number, reader: FunctionReader): boolean {
+  if (bytesOf(address, reader) > longestQuestion) return false;
   const code = reader.instructions(address) ?? [];
   const has = (isSo: (bytes: Uint8Array) => boolean) =>
     code.some(({ at, end }) => isSo((reader.bytesFrom(at) ?? noBytes).subarray(0, end - at)));
@@ -135,6 +146,9 @@ function isEndless(address: number, reader: FunctionReader): boolean {
     flow === "end" || (flow === "jump" && (target === null || target < address || target >= end));
   return code.some(({ flow }) => flow === "call") && !code.some(isWay);
 }
+
+const bytesOf = (address: number, reader: FunctionReader) =>
+  (reader.endAround(address) ?? Number.POSITIVE_INFINITY) - address;
 
 const noBytes = new Uint8Array(0);
 
