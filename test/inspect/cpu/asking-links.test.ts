@@ -57,6 +57,11 @@ describe("exported functions that ask", needs(whyNot), () => {
   it("reach cpuid in hand-written assembly too", async () =>
     expect(await answersOf(assembly, "-s")).toEqual(["by_assembly"]));
 
+  it("are found behind more calls than are kept", async () => {
+    const calls = `__asm__(".text\\nlast: ret\\n.globl first\\n.type first,@function\\nfirst:\\n.rept 9000\\ncall last\\n.endr\\nret\\n.size first,.-first\\n");\n`;
+    expect(await answersOf(calls + asking)).toEqual(["asks", "calls_one", "calls_two"]);
+  });
+
   it("are none where nothing asks", async () =>
     expect(await answersOf("int f(int x) { return x + 1; }\n")).toEqual([]));
 });
