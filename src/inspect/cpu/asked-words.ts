@@ -53,10 +53,9 @@ export function askedWords(
   for (const [address, kind] of named.own) {
     if (kind === "model") addModel(address);
     if (kind === "features2") addFeatures2(address);
-    if (kind === "rustCache") words.set(address, rustBits);
   }
-  const rustAnswers = new Set([...named.own].flatMap(([at, kind]) => (kind === "rustAnswer" ? [at] : [])));
-  if (rustAnswers.size === 0) {
+  const rustAnswers = new Set<number>();
+  if (asking.size > 0) {
     const found = [...asking]
       .flatMap(([each, calls]) => (calls === 0 ? [each] : []))
       .slice(0, mostQuestions)
@@ -126,7 +125,7 @@ export function askedWords(
 }
 
 /**
- * Rust's question, in a program without names: it knows AMD's CPUs by their name, of which "cAMD" is the end, and cuts its answer of 128 bits into
+ * Rust's question: it knows AMD's CPUs by their name, of which "cAMD" is the end, and cuts its answer of 128 bits into
  * words of 63 (std_detect, detect/cache.rs).
  */
 function isRustAnswer(address: number, reader: FunctionReader): boolean {

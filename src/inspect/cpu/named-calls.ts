@@ -8,10 +8,7 @@ import { eachRelocation, relocation } from "./fixed-pointers.ts";
 import type { FunctionReader } from "./x86-functions.ts";
 
 /** What a name says of a function, or of the data that libgcc's question leaves. */
-export type Kind = Ending | "starts" | Answering;
-
-/** libgcc's data, the data of Rust's `is_x86_feature_detected`, and the function that fills the latter and gives the same back. */
-export type Answering = "model" | "features2" | "rustCache" | "rustAnswer";
+export type Kind = Ending | "starts" | "model" | "features2";
 
 /** How a function ends the program; `status`: with the first argument as its status. */
 export type Ending = "status" | "aborts" | "throws" | "never";
@@ -34,16 +31,8 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
 ]);
 /** std::thread's own, whose name has the types of its arguments (libstdc++, thread.cc). */
 const threads = "_ZNSt6thread15_M_start_thread";
-/** Rust's names end with what they stand for, or with a hash behind it (RFC 2603, "Symbol name mangling", and the form before). */
-const rustNames: readonly (readonly [RegExp, Kind])[] = [
-  [/^_(?:R.*_|ZN)10std_detect6detect5cache5CACHE(?:17h[\da-f]{16}E)?$/, "rustCache"],
-  [/^_(?:R.*_|ZN)10std_detect6detect5cache21detect_and_initialize(?:17h[\da-f]{16}E)?$/, "rustAnswer"],
-];
-
-const headOf = (letters: string) => u32(Buffer.from(`${letters}\0`, "latin1"), 0);
-/** A glance at the first four letters passes over most names, and at the next four over those of C++. */
-const heads = new Set([...kinds.keys(), threads].map(headOf));
-const [rustHead, legacyHead, legacyNext] = ["_RNv", "_ZN1", "0std"].map(headOf);
+/** A glance at the first four letters passes over most names. */
+const heads = new Set([...kinds.keys(), threads].map((name) => u32(Buffer.from(`${name}\0`, "latin1"), 0)));
 
 export type NamedCalls = ReturnType<typeof namedCalls>;
 
@@ -55,12 +44,9 @@ export function namedCalls(source: ByteSource, elf: Elf, reader: FunctionReader)
     let index = -1;
     for (const { nameAt, address, isImport } of readSymbols(source, elf, table)) {
       index++;
-      const head = names.head(nameAt);
-      const isRust = head === rustHead || (head === legacyHead && names.head(nameAt + 4) === legacyNext);
-      if (!(isRust || heads.has(head)) || (!isImport && address === 0)) continue;
+      if (!heads.has(names.head(nameAt)) || (!isImport && address === 0)) continue;
       const name = names.text(nameAt);
-      const known = name.startsWith(threads) ? "starts" : kinds.get(name);
-      const kind = isRust ? rustNames.find(([form]) => form.test(name))?.[1] : known;
+      const kind = name.startsWith(threads) ? "starts" : kinds.get(name);
       if (kind === undefined) continue;
       if (!isImport) own.set(address, kind);
       else if (table === "dynamicSymbols") imports.set(index, kind);
