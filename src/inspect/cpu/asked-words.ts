@@ -55,16 +55,14 @@ export function askedWords(
     if (kind === "features2") addFeatures2(address);
   }
   const rustAnswers = new Set<number>();
-  if (asking.size > 0) {
-    const found = [...asking]
-      .flatMap(([each, calls]) => (calls === 0 ? [each] : []))
-      .slice(0, mostQuestions)
-      .filter((each) => isRustAnswer(each, reader));
-    const [cache, another] = new Set(found.flatMap((each) => placesIn(each, reader)));
-    if (cache !== undefined && another === undefined) {
-      for (const each of found) rustAnswers.add(each);
-      words.set(cache, rustBits);
-    }
+  const questions = [...asking]
+    .flatMap(([each, calls]) => (calls === 0 ? [each] : []))
+    .slice(0, mostQuestions)
+    .filter((each) => isRustAnswer(each, reader));
+  const [cache, another] = new Set(questions.flatMap((each) => placesIn(each, reader)));
+  if (cache !== undefined && another === undefined) {
+    for (const each of questions) rustAnswers.add(each);
+    words.set(cache, rustBits);
   }
   // Stripped: libgcc's question looks first whether the answer is there.
   if (words.size === 0)
