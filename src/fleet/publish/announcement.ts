@@ -15,12 +15,14 @@ export interface Announcement {
   standsAt: ImageReference | null;
   /** Transient tags of before that are still there, and stand for nothing. */
   readonly retired: ImageReference[];
+  /** Transient tags of others that a list had: a later list may be late again, and lack them. */
+  readonly others: Set<string>;
   /** A write whose answer was lost may take effect until then, by `performance.now()`. */
   busyUntil: number;
 }
 
 export function silent(target: ImageReference): Announcement {
-  return { target, standsAt: null, retired: [], busyUntil: 0 };
+  return { target, standsAt: null, retired: [], others: new Set(), busyUntil: 0 };
 }
 
 /** Where a new announcement of the target's publisher is to stand. */
@@ -41,7 +43,7 @@ export async function announce(registry: RegistryClient, own: Announcement, opti
  */
 export async function othersStand(
   registry: RegistryClient,
-  { target, retired }: Announcement,
+  { target, retired, others }: Announcement,
   current: Digest,
 ): Promise<boolean> {
   const prefix = transientPrefix(target.tag ?? "");
@@ -50,10 +52,12 @@ export async function othersStand(
   let tags = await listedTags(registry, target, own.length > 0 ? prefix : undefined);
   if (tags !== null && lacksOwn(tags)) tags = await listedTags(registry, target);
   if (tags === null || lacksOwn(tags)) return true;
-  for (const tag of tags) {
-    if (!tag.startsWith(prefix) || own.includes(tag)) continue;
+  for (const tag of tags) if (tag.startsWith(prefix) && !own.includes(tag)) others.add(tag);
+  for (const tag of others) {
     const other = await registry.findManifest(withTag(target, tag));
     if (other !== null && other.digest !== left.digest && other.digest !== current) return true;
+    // Each name is used once.
+    if (other === null || other.digest === left.digest) others.delete(tag);
   }
   return false;
 }

@@ -53,17 +53,24 @@ export async function moveChannel(
   const reference = withTag(parseImageReference(fleet.repository), name);
   const { index, top, parts } = await indexOf(fleet, reference, options);
   const { digest } = top;
-  const found = (await registry.findManifest(reference))?.digest ?? null;
-  // A move that ended before the lock had it.
-  const from = found === digest ? (known?.digest ?? null) : found;
-  const record = known?.digest === digest ? known : { digest, version: fleet.version, from, movedBy, at };
-  const stated = { schemaVersion: 1, channel: name, repository: reference.repository, ...record };
-  const artifact = {
-    artifactType: channelRecordType,
-    content: Buffer.from(`${JSON.stringify(canonical(stated))}\n`),
-    annotations: { "dev.imgmatch.channel": name, "org.opencontainers.image.created": record.at },
+  /** A move from what the tag holds. */
+  const moveFrom = (held: Digest | null) => {
+    // A move that ended before the lock had it.
+    const from = held === digest ? (known?.digest ?? null) : held;
+    const record = known?.digest === digest ? known : { digest, version: fleet.version, from, movedBy, at };
+    const how = held === digest ? "unchanged" : held === null ? "created" : "moved";
+    return { record, how } as const;
   };
+  const look = () => registry.findManifest(reference);
+  let move = moveFrom((await look())?.digest ?? null);
   const recordMove = async () => {
+    const { record } = move;
+    const stated = { schemaVersion: 1, channel: name, repository: reference.repository, ...record };
+    const artifact = {
+      artifactType: channelRecordType,
+      content: Buffer.from(`${JSON.stringify(canonical(stated))}\n`),
+      annotations: { "dev.imgmatch.channel": name, "org.opencontainers.image.created": record.at },
+    };
     const attached = await attach(registry, { reference, digest }, artifact, pace);
     await vouching?.vouch([attached.digest, ...digestsOf(digest, index)]);
   };
@@ -73,14 +80,14 @@ export async function moveChannel(
     // Another publisher that writes it after us, or before us without a record.
     if (held !== null && !expected.includes(held.digest) && (!replace || written > 0))
       throw unrecorded(reference, held.digest, known);
+    // Another publisher may have moved it since the first look.
+    move = moveFrom(held?.digest ?? null);
     return { manifest: top, parts: [...parts, top], before: recordMove };
   };
-  const look = () => registry.findManifest(reference);
   await writeTag({ ...pace, registry, reference, look, next });
   // Content that was there before is signed too, if somebody asks for it now.
   await recordMove();
-  const how = found === digest ? "unchanged" : found === null ? "created" : "moved";
-  return { reference, how, record };
+  return { reference, ...move };
 }
 
 async function indexOf(

@@ -92,6 +92,30 @@ describe("publishIndex", () => {
     expect(published).toMatchObject({ how: "written", cells: 2, added: [], dropped: [] });
   });
 
+  it("waits for an announcement that a list had, though a later list is one of before", async () => {
+    const [registry, other] = [createMemoryRegistry(), createMemoryRegistry()];
+    await publishIndex(request(other, [push(other, "b")]));
+    push(registry, "b");
+    const announced = announcementOf(reference);
+    await registry.writeManifest(announced, emptyIndex(announced.tag ?? ""));
+    let lists = 0;
+    const late: MemoryRegistry = {
+      ...registry,
+      async *listTags(...given) {
+        const isOfBefore = ++lists > 1;
+        for await (const tag of registry.listTags(...given))
+          if (!isOfBefore || tag !== announced.tag) yield tag;
+      },
+    };
+    const end = async () => {
+      if (lists !== 3) return;
+      await registry.writeManifest(reference, await stored(other));
+      await registry.removeTag(announced);
+    };
+    await publishIndex(request(late, [push(registry, "a")], { sleep: end }));
+    expect(await cellsIn(registry)).toEqual(["a", "b"]);
+  });
+
   it("writes an index, and nothing the second time", async () => {
     const registry = createMemoryRegistry();
     const images = [push(registry, "a"), push(registry, "b")];

@@ -163,6 +163,24 @@ describe("a cell of another repository", () => {
       lock.images[rocm]?.digest,
     ]);
   });
+
+  it("records that a channel came from what another publisher put there in between", async () => {
+    const registry = createMemoryRegistry({ home: "team/app" });
+    const lock = await build(makeFolder(files()), registry);
+    const theirs = registry.pushImage("theirs", {}, "theirs");
+    const late: MemoryRegistry = {
+      ...registry,
+      findManifest: async (asked) => {
+        const found = await registry.findManifest(asked);
+        if (asked.tag === "latest" && found === null) registry.tags.set("latest", theirs);
+        return found;
+      },
+    };
+    const fleet = { ...lock, images: Object.fromEntries(Object.entries(lock.images).slice(0, 1)) };
+    const move = { name: "latest", fleet, known: null, movedBy: "test", at: "2026-01-01T00:00:00Z" };
+    const { how, record } = await moveChannel(move, { registry: late, settleMs, replace: true });
+    expect([how, record.from]).toEqual(["moved", theirs]);
+  });
 });
 
 test("a push is refused that the index of a variant would refuse, though the version has none", async () => {
