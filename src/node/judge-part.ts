@@ -49,7 +49,7 @@ export interface Asked {
 
 const noLacking = { unknown: [], notes: [] };
 
-/** The part by all files. Without GPU code where the user asks for the CPU side, or where a table says that the CPU side works alone. A table may also say that it does not. */
+/** The part by all files; without GPU code where the user asks for the CPU side, or where a table says that the CPU side works alone. */
 export function judgeGpuUse(part: KnownPart, asked: Asked, isPackage: boolean): JudgedPart {
   const { gpu, name, version } = part;
   if (gpu === null) return judgePart(part, asked, isPackage);

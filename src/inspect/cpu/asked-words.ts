@@ -1,4 +1,4 @@
-/** Knows where a program finds the CPU's answer: libgcc's `__cpu_model`, and CPUID's registers; and the functions that end a program. */
+/** Knows where a program finds the CPU's answer: in the data of libgcc's or Rust's question, or in CPUID's registers; and the functions that end a program. */
 
 import { remember } from "../../io/collections.ts";
 import bits from "./asked-features.json" with { type: "json" };
@@ -75,7 +75,7 @@ export function askedWords(
       const beside = new Set(
         [...called]
           .slice(0, mostQuestions)
-          .flatMap((each) => (bytesOf(each, reader) <= longestSetter ? placesIn(each, reader) : [])),
+          .flatMap((each) => (reader.lengthFrom(each) <= longestSetter ? placesIn(each, reader) : [])),
       );
       const [found, another] = [...beside].filter((place) => isBesideModel(place - model));
       if (found !== undefined && another === undefined) addFeatures2(found);
@@ -123,11 +123,11 @@ export function askedWords(
 }
 
 /**
- * Rust's question: it knows AMD's CPUs by their name, of which "cAMD" is the end, and cuts its answer of 128 bits into
- * words of 63 (std_detect, detect/cache.rs).
+ * True for Rust's question: the code compares the CPU's name with "AuthenticAMD", of which "cAMD" is the last word, and cuts 128 bits of
+ * features into words of 63 bits (std_detect, detect/cache.rs).
  */
 function isRustAnswer(address: number, reader: FunctionReader): boolean {
-  if (bytesOf(address, reader) > longestQuestion) return false;
+  if (reader.lengthFrom(address) > longestQuestion) return false;
   const code = reader.instructions(address) ?? [];
   const has = (isSo: (bytes: Uint8Array) => boolean) =>
     code.some(({ at, end }) => isSo((reader.bytesFrom(at) ?? noBytes).subarray(0, end - at)));
@@ -143,9 +143,6 @@ function isEndless(address: number, reader: FunctionReader): boolean {
     flow === "end" || (flow === "jump" && (target === null || target < address || target >= end));
   return code.some(({ flow }) => flow === "call") && !code.some(isWay);
 }
-
-const bytesOf = (address: number, reader: FunctionReader) =>
-  (reader.endAround(address) ?? Number.POSITIVE_INFINITY) - address;
 
 const noBytes = new Uint8Array(0);
 

@@ -214,7 +214,8 @@ function walker({ reader, words, isError, budget, seen }: Context) {
     }
     // Rust calls through a table of pointers.
     const callee = isNear ? target : (words.pointers.at(target) ?? -1);
-    const isEntered = isShort(callee, reader) && (words.mayAnswer(callee) || words.neverReturns(callee));
+    const isShort = reader.lengthFrom(callee) <= longestAnswer;
+    const isEntered = isShort && (words.mayAnswer(callee) || words.neverReturns(callee));
     if (isEntered && node.callers.length < mostCallers)
       return {
         ...node,
@@ -243,9 +244,6 @@ function returned(
   const own = keptOf(caller.registers, result);
   return { ...node, place: caller.place, registers: own, flags: null, callers: callers.slice(0, -1) };
 }
-
-const isShort = (address: number, reader: FunctionReader) =>
-  (reader.endAround(address) ?? Number.POSITIVE_INFINITY) - address <= longestAnswer;
 
 /** What a function gives back stands in a register, beside those that it keeps. */
 function keptOf(registers: Node["registers"], given: Value | null | undefined = null): Map<Register, Value> {

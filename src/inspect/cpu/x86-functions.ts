@@ -74,6 +74,8 @@ export function functionReader(
     isUnnamed: (address: number) => !isStart(address) && roomAt(address) > 0,
     /** The end of the function around an address, and of code that nothing names; null outside code. */
     endAround,
+    /** The bytes from an address to that end; without bound outside code. */
+    lengthFrom: (address: number) => (endAround(address) ?? Number.POSITIVE_INFINITY) - address,
     /** Bytes of the longest instruction from an address on, at most to the end of its function; null outside code. Whoever asks has a bound. */
     bytesFrom(address: number): Uint8Array | null {
       const known = heads.get(address);

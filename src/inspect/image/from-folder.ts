@@ -80,7 +80,7 @@ async function keyOf(
   for (const [index, path] of paths.entries()) {
     if (index % 1000 === 999) await new Promise(setImmediate);
     if (typeof path !== "string") {
-      text += `${JSON.stringify(path)}\n`;
+      text += `\0${JSON.stringify(path)}\n`;
       continue;
     }
     const status = statSync(`${folder}/${path}`, { throwIfNoEntry: false });
@@ -88,7 +88,7 @@ async function keyOf(
     if (status === undefined || began - status.ctimeMs < shortestAgeMs) isSettled = false;
     if (!isSettled || status === undefined) continue;
     const { dev, ino, size, mtimeMs, ctimeMs } = status;
-    // No path has a zero byte.
+    // No path has a zero byte: no name of a file reads as two lines.
     text += `${path}\0${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}\n`;
   }
   return { key: isSettled ? digestOf(text) : null, total };
