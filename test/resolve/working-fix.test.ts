@@ -124,13 +124,13 @@ describe("a cure that is tried", () => {
       ],
     ],
     [
-      "the next newer driver that an expression takes",
+      "the next newer driver that an expression takes, and none after it",
       cuda("12.8.1", ["sm_80"], {
         require: "driver>=600,driver<601 driver>=530,driver<531 driver>=560,driver<561",
       }),
       gpuHost([a100], "550.54.15", null, legacy),
       [
-        'NVIDIA_REQUIRE_UNSATISFIED: NVIDIA_REQUIRE_CUDA "driver>=600,driver<601 driver>=530,driver<531 driver>=560…" does not hold for GPU 0 (NVIDIA A100-SXM4-80GB): cuda=12.4 driver=550.54.15 arch=8.0 brand=nvidia | update the NVIDIA driver: 550.54.15 → >= 560, or set NVIDIA_DISABLE_REQUIRE=true if you know better',
+        'NVIDIA_REQUIRE_UNSATISFIED: NVIDIA_REQUIRE_CUDA "driver>=600,driver<601 driver>=530,driver<531 driver>=560…" does not hold for GPU 0 (NVIDIA A100-SXM4-80GB): cuda=12.4 driver=550.54.15 arch=8.0 brand=nvidia | install the driver\'s branch 560: 550.54.15 → 560, or set NVIDIA_DISABLE_REQUIRE=true if you know better',
       ],
     ],
     [

@@ -228,10 +228,11 @@ function tooOldByCuda(
 ): Misfit {
   const kind = driverScale === "wsl" ? "WSL driver" : "Jetson driver";
   const actual = cuda === null ? "an unknown CUDA version" : `CUDA ${cuda.text}`;
-  const wanted = needed === null ? `driver >= ${minimum}` : `CUDA >= ${needed.text}`;
+  const wanted = needed === null ? `as much as Linux driver ${minimum}` : `CUDA >= ${needed.text}`;
+  const linux = needed === null ? "" : ` (Linux driver ${minimum})`;
   return misfit(
     "DRIVER_TOO_OLD",
-    `needs a driver that offers ${wanted} (Linux driver ${minimum}), this host's ${kind} ${driverText} offers ${actual}`,
+    `needs a driver that offers ${wanted}${linux}, this host's ${kind} ${driverText} offers ${actual}`,
     driverScale === "wsl" ? `update the ${kind}: ${actual} → ${wanted}` : updateJetPack({ cuda }, wanted),
   );
 }

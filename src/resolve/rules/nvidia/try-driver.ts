@@ -45,14 +45,17 @@ export function tryDriver(
   };
   if (works(proposed.version)) return [cure];
   const cudas = alternativesOf(image).flatMap(({ requires: { cuda } }) => variantsOf(cuda));
-  const version = candidates(cudas, nvidia).find(works);
+  const drivers = candidates(cudas, nvidia);
+  const version = drivers.find(works);
   if (version === undefined) return [];
-  const older = compareVersionTexts(version, nvidia.driverText ?? "") < 0;
+  // An expression may take one branch alone: then a newer driver is no cure.
+  const next = drivers.find((each) => compareVersionTexts(each, version) > 0) ?? version;
+  const isFloor = compareVersionTexts(version, nvidia.driverText ?? "") > 0 && works(next);
   const branch = driverBranch(parseDriverVersion(version) ?? { text: version, parts: [] });
-  const text = older
-    ? `install the driver's branch ${branch}: ${nvidia.driverText} → ${version}`
-    : `update the NVIDIA driver: ${nvidia.driverText} → >= ${version}`;
-  return [otherDriver(text, version, !older)];
+  const text = isFloor
+    ? `update the NVIDIA driver: ${nvidia.driverText} → >= ${version}`
+    : `install the driver's branch ${branch}: ${nvidia.driverText} → ${version}`;
+  return [otherDriver(text, version, isFloor)];
 }
 
 /** The drivers at which some rule changes its answer: newer ones ascending, then older ones descending. */

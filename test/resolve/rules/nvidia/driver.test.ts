@@ -250,7 +250,7 @@ describe("driver rule, all that is said", () => {
         host("630.1"),
         "sm_80",
         wsl(a100, "570.10", "12.8"),
-        "DRIVER_TOO_OLD: needs a driver that offers driver >= 630.1 (Linux driver 630.1), this host's WSL driver 570.10 offers CUDA 12.8 | update the WSL driver: CUDA 12.8 → driver >= 630.1",
+        "DRIVER_TOO_OLD: needs a driver that offers as much as Linux driver 630.1, this host's WSL driver 570.10 offers CUDA 12.8 | update the WSL driver: CUDA 12.8 → as much as Linux driver 630.1",
       ],
       [
         "12.8.1",
@@ -264,7 +264,7 @@ describe("driver rule, all that is said", () => {
         host("630.1"),
         "sm_87",
         gpuHost([orin], "540.4.0", null),
-        "DRIVER_TOO_OLD: needs a driver that offers driver >= 630.1 (Linux driver 630.1), this host's Jetson driver 540.4.0 offers an unknown CUDA version | update JetPack, which brings the driver: an unknown CUDA version → driver >= 630.1",
+        "DRIVER_TOO_OLD: needs a driver that offers as much as Linux driver 630.1, this host's Jetson driver 540.4.0 offers an unknown CUDA version | update JetPack, which brings the driver: an unknown CUDA version → as much as Linux driver 630.1",
       ],
       ["10.2.89", host("418.39"), "sm_70", gpuHost([v100], "430.10"), "fits minor sm_70"],
       ["9.7", host("396.44"), "sm_70", gpuHost([v100], "430.44"), "fits native sm_70"],
