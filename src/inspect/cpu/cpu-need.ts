@@ -57,7 +57,8 @@ export function findCpuNeed({
   const proved = provedOf(cpu, neededLevel, isVariant);
   const judged = judgeCode(cpu.evidence, used, proved);
   const reached = new Set(cpu.start?.reached);
-  const active = new Set([...proved, ...reached, ...used.filter(judged.isCompiledFor)].map(familyOf));
+  const taking = [...reached].filter((name) => !judged.isRefuted(name));
+  const active = new Set([...proved, ...taking, ...used.filter(judged.isCompiledFor)].map(familyOf));
   const isEnded = cpu.start?.isWhole === false;
   const needOf = (name: string): FeatureNeed => {
     if (isVariant || (exclusive !== null && givenUp.has(name))) return "mayBeUsed";
@@ -72,25 +73,25 @@ export function findCpuNeed({
     const family = familyOf(name);
     // Go's libraries choose, whatever the program was compiled for.
     const isFamily = family !== "other" && active.has(family);
-    const isTaken = (isFamily || reached.has(name)) && !isGo;
+    const isUnchosen = cpu.start?.unchosen.includes(name) === true;
+    const isHand = byHand.has(name);
+    // Nobody compiles for AES alone: a file that was not compiled for SSE4 chooses.
+    const isHandChosen = isHand && !isUnchosen && judged.isRefuted("sse4_1");
+    const isTaken = (isFamily || reached.has(name)) && !isGo && !isHandChosen;
     // What older code of the file leads to may hang on an answer that lies anywhere.
-    const isLed = family === "avx" && cpu.start?.unchosen.includes(name) !== true;
+    const isLed = (family === "avx" || isHand) && !isUnchosen;
     const taken = reached.has(name) && !isLed && !judged.isOlder(family) ? "compiledFor" : "undecided";
     if (own.length > 0) {
       if (judged.isRefuted(name)) return "mayBeUsed";
-      if (
-        judged.isPlainlyOlder(family) &&
-        cpu.start?.unchosen.includes(name) !== true &&
-        !proved.includes(name)
-      )
-        return "mayBeUsed";
+      if (judged.isPlainlyOlder(family) && !isUnchosen && !proved.includes(name)) return "mayBeUsed";
       if (!isTaken && (family !== "avx" || judged.mayChooseAvx)) return "mayBeUsed";
       return taken;
     }
     const isChosen = !isTaken && (givenUp.has(name) || judged.mayChooseThrough(name));
     if (through.length > 0) return isChosen ? "mayBeUsed" : taken;
-    // Of AArch64 no pairs are known but LSE's: callers may choose what stands in a library.
-    return cpu.architecture !== "aarch64" && judged.isLikely(name) ? "compiledFor" : taken;
+    // Callers may choose what stands in a library and has no pair that would tell: on AArch64 all but LSE.
+    const hasSign = cpu.architecture !== "aarch64" && (!isHand || reached.has(name));
+    return hasSign && judged.isLikely(name) ? "compiledFor" : taken;
   };
   const found = new Map<string, FeatureNeed>(Object.keys(cpu.features).map((name) => [name, "mayBeUsed"]));
   for (const name of used) found.set(name, needOf(name));
@@ -103,6 +104,9 @@ export function findCpuNeed({
     asks: [...new Set([...cpu.asks, ...own, ...through])],
   };
 }
+
+/** No compiler writes these by itself: somebody wrote the code by hand, and mostly a question before it. */
+const byHand: ReadonlySet<string> = new Set(["aes", "pclmulqdq", "sha_ni"]);
 
 /** The features that the loader or the start demands. A file of several is loaded only where its features are there. */
 function provedOf(cpu: CpuCode, neededLevel: string | null, isVariant: boolean): readonly string[] {

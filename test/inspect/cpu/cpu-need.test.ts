@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { CodeEvidence } from "../../../src/inspect/cpu/code-evidence.ts";
 import { type CpuCode, withoutLinks } from "../../../src/inspect/cpu/cpu-code.ts";
 import { asksThrough, type FileWithCode, findCpuNeed } from "../../../src/inspect/cpu/cpu-need.ts";
+import { noStart } from "../../../src/inspect/cpu/start-code.ts";
 import { isNamedForCpu, optionalAmong, variantsAmong } from "../../../src/inspect/cpu/dispatch.ts";
 
 /** 100 functions with vectors, so many of them without SSE's old encoding. */
@@ -60,6 +61,30 @@ describe("a feature of a file", () => {
     };
     expect(chdb(10)).toBe("mayBeUsed");
     expect(chdb(11)).toBe("undecided");
+  });
+
+  it("of hand-written code is not proved in a library that asks nothing, and was compiled for where a program's start reaches it", () => {
+    const aes = (reached: readonly string[]) =>
+      features(code({ features: used("aes"), start: { ...noStart, reached, unchosen: reached } })).aes;
+    expect([aes([]), aes(["aes"])]).toEqual(["undecided", "compiledFor"]);
+  });
+
+  it("of hand-written code is a choice behind older code, in a file that asks and was not compiled for SSE4", () => {
+    const crc32 = (newer: number, unchosen: readonly string[] = []) => {
+      const pairs = { sse4_1: { newer, older: 20, olderRuns: 1 } };
+      const start = { ...noStart, reached: ["pclmulqdq", "sse4_1"], unchosen };
+      return features(
+        code({
+          asks: ["cpuid"],
+          features: used("pclmulqdq", "sse4_1", "ssse3"),
+          evidence: { ...vectors(0), pairs },
+          start,
+        }),
+      );
+    };
+    expect(crc32(3)).toEqual({ pclmulqdq: "mayBeUsed", sse4_1: "mayBeUsed", ssse3: "mayBeUsed" });
+    expect(crc32(4)).toEqual({ pclmulqdq: "undecided", sse4_1: "undecided", ssse3: "undecided" });
+    expect(crc32(3, ["pclmulqdq"]).pclmulqdq).toBe("compiledFor");
   });
 
   it("may be used where the file asks first", () =>
