@@ -35,6 +35,8 @@ export function readArm64Code(
         else {
           const counts =
             kind === "constants" && unknown > 0 ? ignored : kind === "gap" && unknown === 0 ? sure : doubtful;
+          // In a gap nobody knows how many functions there are: one that has LSE alone is enough.
+          if (counts === sure && (ways & marks.newer) !== 0 && (ways & marks.older) === 0) functions.newer++;
           for (const row of touched.splice(0)) {
             counts[row] = (counts[row] ?? 0) + (block[row] ?? 0);
             block[row] = 0;

@@ -5,7 +5,7 @@ import { findMarch, marchesRunning, neededFeatures } from "../../hardware/cpu-ma
 import { compareVersionTexts } from "../../hardware/driver-version.ts";
 import { compareFirst } from "../../io/collections.ts";
 import { count } from "../tally.ts";
-import { atomicsQuestion, isOwnQuestion } from "./own-questions.ts";
+import { isAtomicsQuestion, isOwnQuestion } from "./own-questions.ts";
 import type { CpuCode } from "./cpu-code.ts";
 import { goSign } from "./go-runtime.ts";
 import { familyOf, judgeCode } from "./judge-code.ts";
@@ -65,7 +65,7 @@ export function findCpuNeed({
     if (judged.isCompiledFor(name)) return "compiledFor";
     if (isEnded) return "undecided";
     // A function with LSE alone asks nothing.
-    if (name === "atomics" && cpu.asks.includes(atomicsQuestion))
+    if (name === "atomics" && cpu.asks.some(isAtomicsQuestion))
       return (cpu.evidence?.pairs.atomics?.newer ?? 0) > 0 ? "undecided" : "mayBeUsed";
     const isGo = cpu.asks.includes(goSign);
     // Go's functions with both ask for one of them, and crc64nvme asks for PMULL.

@@ -243,4 +243,13 @@ int f(void) { __asm__(".word ${product}\\n.word 0xce020c20"); return table[0]; }
 
   it("chooses LSE where the helpers of gcc have LSE beside exclusive loads and stores", async () =>
     expect((await built("armv8-a")).atomics).toBe("mayBeUsed"));
+
+  it("chooses so where it is stripped of the name of libgcc's answer, and not beside a function with LSE alone", async () => {
+    const helped = source.replace(/^.*asks.*$/m, "");
+    const stripped = (text: string) =>
+      needOf(text, ["-shared", "-fPIC", "-s", "-march=armv8-a"], "aarch64-linux-gnu-gcc");
+    const alone = `__asm__(".arch_extension lse\\nalone: ldadd w0, w0, [x1]\\nret");`;
+    expect((await stripped(helped)).atomics).toBe("mayBeUsed");
+    expect((await stripped(`${helped}${alone}`)).atomics).toBe("undecided");
+  });
 });
