@@ -128,12 +128,7 @@ export function startCodeOf(
     const withRust = words?.hasRust ? [...starts, ...rustMainsOf(mains, reader)] : starts;
     const refusals = words === null ? noRefusals : allRefusals(withRust, reader, words);
     const handing = handingOf(mains, named);
-    return readStartCode(elf, starts, reader, refusals, {
-      handing,
-      pointers,
-      asking,
-      hasMain: mains.length > 0,
-    });
+    return readStartCode(elf, starts, reader, refusals, { handing, pointers, asking });
   } finally {
     reader.free();
   }
@@ -145,11 +140,7 @@ function readStartCode(
   starts: readonly Start[],
   reader: FunctionReader,
   { refuses, mayRefuse, isWhole }: Refusals,
-  {
-    asking,
-    hasMain,
-    ...ways
-  }: Pick<Reached, "handing" | "pointers" | "asking"> & { readonly hasMain: boolean },
+  { asking, ...ways }: Pick<Reached, "handing" | "pointers" | "asking">,
 ): StartCode {
   const needed = new Map(refuses.map((name) => [name, "a question, and a refusal"]));
   const blocksLeft = Math.min(mostBlocks, reader.budget);
@@ -161,7 +152,7 @@ function readStartCode(
   const code = reachedFrom({
     ...{ starts: starts.map(({ address }) => address), reader, asking },
     ...ways,
-    handsTables: hasMain && needed.has("avx"),
+    handsTables: addressesOf(starts, "main").length > 0 && needed.has("avx"),
     answers: answersOf(elf, asking, reader),
     neededBy: (address) => neededBy(address, untrapped, 1),
   });
