@@ -133,6 +133,61 @@ C
     compile "$1" -O2 "${linked[@]}" ask.o work.o -o hands -lpthread
     rm ask.[co] work.[co]
     ;;
+  # Work behind virtual functions of objects that a deeper function makes, beside a file for every CPU that asks.
+  virtual)
+    cat >ask.c <<'C'
+int question(void) {
+  int a = 7, b, c = 0, d;
+  __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+  return b;
+}
+C
+    cat >main.cc <<'C'
+#include <cstdio>
+#include <memory>
+#include <vector>
+extern "C" int question(void);
+struct Work { virtual float run(int n) = 0; virtual ~Work() {} };
+struct Sum : Work {
+  float run(int n) override {
+    static float all[256];
+    float f = 0;
+    for (int i = 0; i < 256; i++) all[i] = all[i] * n + 1.5f;
+    for (int i = 0; i < 256; i++) f += all[i] * (i >> (n & 3)) + __builtin_popcountll(n * 0x9e3779b97f4a7c15 >> (n & 31));
+    return f;
+  }
+};
+struct Product : Work {
+  float run(int n) override {
+    static float all[256];
+    float f = 1;
+    for (int i = 0; i < 256; i++) all[i] = all[i] * n + 2.5f;
+    for (int i = 0; i < 256; i++) f += all[i] * (i << (n & 3));
+    return f;
+  }
+};
+__attribute__((noinline)) std::unique_ptr<Work> make(int kind) {
+  if (kind & 1) return std::make_unique<Sum>();
+  return std::make_unique<Product>();
+}
+__attribute__((noinline)) std::vector<std::unique_ptr<Work>> all(int n) {
+  std::vector<std::unique_ptr<Work>> v;
+  for (int i = 0; i < 4; i++) v.push_back(make(n + i));
+  return v;
+}
+int main(int argc, char **argv) {
+  float t = 0;
+  for (auto &w : all(argc)) t += w->run(argc);
+  std::printf("%f %d\n", t, argc > 3 ? question() : 0);
+}
+C
+    own=() linked=()
+    for each in "${@:2}"; do case $each in -static* | -s) linked+=("$each") ;; *) own+=("$each") ;; esac; done
+    gcc -O2 -c ask.c
+    compile "$1" -std=c++17 -O3 -w -c "${own[@]}" main.cc
+    compile "$1" "${linked[@]}" ask.o main.o -o virtual
+    rm ask.[co] main.cc main.o
+    ;;
   # A program that asks for a feature and ends with an error without it: the compiler, the feature, options.
   refuse)
     case $1 in

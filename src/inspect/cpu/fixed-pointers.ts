@@ -69,7 +69,10 @@ export function fixedPointers(source: ByteSource, elf: Elf) {
       if (place < address || place >= address + length) return null;
       return found().get(place) ?? ((isWritten && u64(bytes(), place - address)) || null);
     },
-    /** The addresses that stand one behind the other from a place of constants on, as in a table of virtual functions. */
+    /**
+     * The addresses that stand one behind the other from a place of constants on, as in a table of virtual functions. Up to two empty places may
+     * stand in front of the functions (Itanium C++ ABI, 2.5.2: the offset to the top, and the type, which `-fno-rtti` leaves out).
+     */
     run(place: number): readonly number[] {
       const offset = isWritten ? offsetOfAddress(elf, place) : null;
       const written = offset === null ? null : source.read(offset, 8 * longestRun);
@@ -77,8 +80,8 @@ export function fixedPointers(source: ByteSource, elf: Elf) {
       for (let at = 0; at < 8 * longestRun; at += 8) {
         const inFile = written !== null && at + 8 <= written.length ? u64(written, at) : 0;
         const pointed = inConstants().get(place + at) ?? inFile;
-        if (pointed === 0) break;
-        all.push(pointed);
+        if (pointed !== 0) all.push(pointed);
+        else if (all.length > 0 || at >= 16) break;
       }
       return all;
     },

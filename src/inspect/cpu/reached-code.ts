@@ -49,6 +49,8 @@ export type Handing = (address: number, code: readonly X86Instruction[]) => bool
 export interface Reached {
   readonly starts: readonly number[];
   readonly handing: Handing;
+  /** All functions hand on the tables of virtual functions that they take: of a program whose start needs AVX no caller chooses between AVX and less. */
+  readonly handsTables: boolean;
   readonly reader: FunctionReader;
   readonly pointers: FixedPointers;
   readonly asking: ReadonlyMap<number, number>;
@@ -71,6 +73,7 @@ export interface ReachedCode {
 export function reachedFrom({
   starts,
   handing,
+  handsTables,
   reader,
   pointers,
   asking,
@@ -135,9 +138,11 @@ export function reachedFrom({
       for (const feature of features) add(feature, queue !== behindOlder);
       const mayHaveNoName = flow === "call" || (target !== null && isOutside(target));
       if (target !== null && !seen.has(target) && isCode(target, mayHaveNoName)) queue.push(target);
-      if (takes === null || !isHanding) continue;
-      if (isCode(takes, !isNamed && isOutside(takes))) handedOn.push(takes);
-      else handedOn.push(...pointers.run(takes).filter((each) => isCode(each, true)));
+      if (takes === null || !(isHanding || handsTables)) continue;
+      const isFunction = isCode(takes, !isNamed && isOutside(takes));
+      const handed = isFunction ? [takes] : pointers.run(takes).filter((each) => isCode(each, true));
+      if (isHanding) handedOn.push(...handed);
+      else if (!isFunction) (queue === behindOlder ? queue : handedOn).push(...handed);
     }
   }
 }

@@ -152,6 +152,7 @@ function readStartCode(
   const code = reachedFrom({
     ...{ starts: starts.map(({ address }) => address), reader, asking },
     ...ways,
+    handsTables: addressesOf(starts, "main").length > 0 && needed.has("avx"),
     answers: answersOf(elf, asking, reader),
     neededBy: (address) => neededBy(address, untrapped, 1),
   });

@@ -104,6 +104,66 @@ ${handing.replace("user_main", "choose")}`;
   });
 });
 
+describe("virtual functions of what a deeper function makes", needs(whyNoX86 ?? whyNoGcc()), () => {
+  /** As C++ compilers lay out a table: clang takes its start, gcc the place of the first function. */
+  const made = `struct work { int (*const *table)(int); };
+static float sums[64];
+static int add(int n) { for (int i = 0; i < 64; i++) sums[i] = sums[i] * n + 1.5f; return sums[n & 63]; }
+static int shift(int n) { for (int i = 0; i < 64; i++) sums[i] = (int)sums[i] << (n & 3) + i; return sums[n & 63]; }
+static const struct { long top; void *type; int (*all[2])(int); } tables[2] = {{0, 0, {add, shift}}, {0, 0, {shift, add}}};
+__attribute__((noinline)) void make(struct work *work, int kind) {
+#ifdef START
+  const char *start = (const char *)&tables[0];
+  __asm__("" : "+r"(start));
+  work->table = (int (*const *)(int))(start + 16);
+#else
+  work->table = tables[0].all;
+#endif
+}
+int question(void);
+`;
+  const run = "make(&work, n); n = work.table[n & 1](n); return n > 9 ? question() : n;";
+  const needing = `static double first(int n) { volatile double x = n; return x * 2.5; }
+int main(int n, char **v) { struct work work; if (first(n) < 0) return 3; ${run} }
+`;
+  const needsNothing = `int main(int n, char **v) { struct work work; ${run} }
+`;
+
+  it.each([[], ["-DSTART"]].flatMap((way) => [[], ["-s"], ["-no-pie"]].map((options) => ({ way, options }))))(
+    "are followed where main needs AVX: $way, $options",
+    async ({ way, options }) => {
+      const own = options.includes("-no-pie") ? ["-fno-pie"] : [];
+      const { features, start, asks } = await linked(
+        {
+          "outer.c": [outer],
+          "work.c": [made + needing, "-O3", "-w", "-march=haswell", ...way, ...own],
+        },
+        ...options,
+      );
+      expect(asks).toContain("cpuid");
+      expect(start?.needed).toEqual({ avx: "main" });
+      expect([features.avx, features.avx2]).toEqual(["needed", "compiledFor"]);
+    },
+  );
+
+  it("are not followed where main needs nothing: a caller may have chosen", async () => {
+    const { start } = await linked({
+      "outer.c": [outer],
+      "work.c": [made + needsNothing, "-O3", "-w", "-march=haswell"],
+    });
+    expect([start?.needed, start?.reached]).toEqual([{}, []]);
+  });
+
+  it("are not followed behind a question for more", async () => {
+    const asking = needing.replace("make(&work, n)", "if (!(question() & 32)) return 0; make(&work, n)");
+    const { features } = await linked({
+      "outer.c": [outer],
+      "work.c": [made + asking, "-O3", "-w", "-march=haswell"],
+    });
+    expect([features.avx, features.avx2]).toEqual(["needed", "undecided"]);
+  });
+});
+
 describe("code that main has started", needs(whyNoX86 ?? whyNoGcc()), () => {
   const fast = `#include <stdio.h>
 static float sums[64];
