@@ -83,7 +83,9 @@ export function askedWords(
       if (found !== undefined && another === undefined) addFeatures2(found);
     }
   const endless = new Map<number, boolean>();
+  const [first, last] = [Math.min(...words.keys()), Math.max(...words.keys())];
   const wordAt = (place: number) => {
+    if (!(place >= first && place < last + 8)) return null;
     const start = [0, 1, 2, 3, 4, 5, 6, 7].map((shift) => place - shift).find((each) => words.has(each));
     const names = start === undefined ? undefined : words.get(start);
     return start === undefined || names === undefined ? null : { names, shift: 8 * (place - start) };
