@@ -7,6 +7,7 @@ import { compilerRelease } from "./amd/rocm-release.ts";
 import type { ByteSource } from "./byte-source.ts";
 import { checksumsOf } from "./checksums.ts";
 import { type CodePattern, placesOf, searchCode } from "./code-search.ts";
+import { arm64Refusals } from "./cpu/arm64-refusals.ts";
 import { readArm64Code } from "./cpu/arm64-code.ts";
 import { answeringExports, askingFunctions, importedFunctions } from "./cpu/asking-links.ts";
 import type { CpuCode } from "./cpu/cpu-code.ts";
@@ -17,6 +18,7 @@ import { fixedPointers } from "./cpu/fixed-pointers.ts";
 import { readFunctionRanges } from "./cpu/function-ranges.ts";
 import { goDemands, goSign } from "./cpu/go-runtime.ts";
 import { codeRegions } from "./cpu/regions.ts";
+import { refusedBy, type Refusals } from "./cpu/refusals.ts";
 import { noStart, startCodeOf } from "./cpu/start-code.ts";
 import { readX86Code, type X86Code } from "./cpu/x86-code.ts";
 import { readDynamic } from "./elf/dynamic.ts";
@@ -178,12 +180,12 @@ async function cpuCode(source: ByteSource, elf: Elf): Promise<CpuCode | null> {
   const hasFeatures = Object.values(code.features).some(({ instructions }) => instructions > 0);
   const asking = askingFunctions(source, elf, functions, pointers, asksIn);
   // A program without features may ask, and refuse.
-  const mayHaveStart = hasFeatures || (isX86 && asks.length > 0);
+  const mayHaveStart = hasFeatures || !isX86 || asks.length > 0;
   const start = !mayHaveStart
     ? null
     : isX86
       ? startCodeOf(source, elf, functions, pointers, asking)
-      : armStart(elf, asks, code);
+      : armStart(elf, asks, code, () => arm64Refusals(source, elf, functions, pointers));
   return {
     ...code,
     asks,
@@ -199,13 +201,22 @@ async function cpuCode(source: ByteSource, elf: Elf): Promise<CpuCode | null> {
   };
 }
 
-/** A program for AArch64 that asks nothing has nobody who could choose: all of its code may run. null for others. */
-function armStart(elf: Elf, asks: readonly string[], { features }: CpuCode): CpuCode["start"] {
+/** A program for AArch64 that asks nothing has nobody who could choose: all of its code may run. null for others, but for what these refuse. */
+function armStart(
+  elf: Elf,
+  asks: readonly string[],
+  { features }: CpuCode,
+  refusals: () => Refusals,
+): CpuCode["start"] {
   const isProgram =
     elf.type === elfType.executable || elf.segments.some(({ type }) => type === segmentType.interpreter);
-  if (elf.machine !== elfMachine.aarch64 || !isProgram || !asks.every(isAtomicsQuestion)) return null;
-  const reached = Object.keys(features).filter((name) => (features[name]?.instructions ?? 0) > 0);
-  return { ...noStart, reached, unchosen: reached };
+  if (elf.machine !== elfMachine.aarch64 || !isProgram) return null;
+  const { refuses, mayRefuse } = refusals();
+  const isAsking = !asks.every(isAtomicsQuestion);
+  if (isAsking && refuses.length + mayRefuse.length === 0) return null;
+  const used = Object.keys(features).filter((name) => (features[name]?.instructions ?? 0) > 0);
+  const reached = isAsking ? [] : used;
+  return { ...noStart, needed: refusedBy(refuses), mayRefuse, reached, unchosen: reached };
 }
 
 async function decodeCode(

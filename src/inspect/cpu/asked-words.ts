@@ -31,7 +31,9 @@ const wordBytes = 4;
 /** A program has some; a hostile one has thousands, each as long as the file. */
 const mostQuestions = 64;
 const [longestSetter, longestQuestion] = [128, 8192];
-const rustBits = bits.rust.split(" ");
+/** A word has 64 bits, of which the last tells that the answer is there (std_detect, detect/cache.rs). */
+const firstRust = bits.rust.split(" ");
+const rustBits = Array.from({ length: 64 }, (_, bit) => firstRust[bit] ?? (bit < 63 ? bits.laterRust : "-"));
 /** The later bits stand beside the model, as both are of one file of libgcc. */
 const isBesideModel = (distance: number) =>
   distance >= -64 && distance < 64 && (distance < 0 || distance >= bitsInModel + wordBytes);
@@ -81,8 +83,10 @@ export function askedWords(
       if (found !== undefined && another === undefined) addFeatures2(found);
     }
   const endless = new Map<number, boolean>();
+  const [first, last] = [Math.min(...words.keys()), Math.max(...words.keys())];
   const wordAt = (place: number) => {
-    const start = [0, 1, 2, 3].map((shift) => place - shift).find((each) => words.has(each));
+    if (!(place >= first && place < last + 8)) return null;
+    const start = [0, 1, 2, 3, 4, 5, 6, 7].map((shift) => place - shift).find((each) => words.has(each));
     const names = start === undefined ? undefined : words.get(start);
     return start === undefined || names === undefined ? null : { names, shift: 8 * (place - start) };
   };

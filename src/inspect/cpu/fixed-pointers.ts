@@ -8,6 +8,15 @@ import { u32, u64 } from "../little-endian.ts";
 /** The System V ABI for x86-64, "Relocation Types": R_X86_64_64, R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT and R_X86_64_RELATIVE. */
 export const relocation = { symbol: 1, data: 6, jump: 7, relative: 8, entry: 24 } as const;
 
+/** The same of AArch64: R_AARCH64_GLOB_DAT, R_AARCH64_JUMP_SLOT and R_AARCH64_RELATIVE (AAELF64, "Dynamic relocations"). x86-64 has no such numbers. */
+const armRelocation = { data: 1025, jump: 1026, relative: 1027 } as const;
+
+/** True where the loader writes the address of another file's function or data. */
+export function isOfImport(type: number): boolean {
+  const { data, jump } = armRelocation;
+  return type === relocation.jump || type === relocation.data || type === jump || type === data;
+}
+
 export interface Relocation {
   readonly place: number;
   readonly type: number;
@@ -53,7 +62,8 @@ export function fixedPointers(source: ByteSource, elf: Elf) {
     if (relocations !== undefined)
       eachRelocation(source, relocations, ({ place, type, addend }) => {
         const isIn = place >= from && place < to && place % 8 === 0 && pointers.size < mostPointers;
-        if (isIn && type === relocation.relative) pointers.set(place, addend);
+        const isOwn = type === relocation.relative || type === armRelocation.relative;
+        if (isIn && isOwn) pointers.set(place, addend);
       });
     return pointers;
   };

@@ -4,16 +4,16 @@ import type { ByteSource } from "../byte-source.ts";
 import type { Elf } from "../elf/elf.ts";
 import { readSymbols, symbolNames } from "../elf/symbols.ts";
 import { u32 } from "../little-endian.ts";
-import { eachRelocation, relocation } from "./fixed-pointers.ts";
+import { eachRelocation, isOfImport } from "./fixed-pointers.ts";
 import type { FunctionReader } from "./x86-functions.ts";
 
-/** What a name says of a function, or of the data that libgcc's question leaves. */
-export type Kind = Ending | "starts" | "model" | "features2";
+/** What a name says of a function, or of the data that libgcc's question leaves; `auxiliary`: gives the kernel's answer back. */
+export type Kind = Ending | "starts" | "model" | "features2" | "auxiliary" | "atomics" | "features";
 
-/** How a function ends the program; `status`: with the first argument as its status. */
-export type Ending = "status" | "aborts" | "throws" | "never";
+/** How a function ends the program; `status`: with the first argument as its status; `fails`: with an error. */
+export type Ending = "status" | "fails" | "aborts" | "throws" | "never";
 
-const endings: ReadonlySet<Kind> = new Set(["status", "aborts", "throws", "never"]);
+const endings: ReadonlySet<Kind> = new Set(["status", "fails", "aborts", "throws", "never"]);
 export const isEnding = (kind: Kind): kind is Ending => endings.has(kind);
 
 const kinds: ReadonlyMap<string, Kind> = new Map([
@@ -28,6 +28,10 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
   ...["GOMP_parallel", "GOMP_task", "__kmpc_fork_call"].map((name) => [name, "starts"] as const),
   ["__cpu_model", "model"],
   ["__cpu_features2", "features2"],
+  ["getauxval", "auxiliary"],
+  ["__getauxval", "auxiliary"],
+  ["__aarch64_have_lse_atomics", "atomics"],
+  ["__aarch64_cpu_features", "features"],
 ]);
 /** std::thread's own, whose name has the types of its arguments (libstdc++, thread.cc). */
 const threads = "_ZNSt6thread15_M_start_thread";
@@ -36,7 +40,8 @@ const heads = new Set([...kinds.keys(), threads].map((name) => u32(Buffer.from(`
 
 export type NamedCalls = ReturnType<typeof namedCalls>;
 
-export function namedCalls(source: ByteSource, elf: Elf, reader: FunctionReader) {
+/** `stubOf` tells the place in a table of pointers to which code jumps. */
+export function namedCalls(source: ByteSource, elf: Elf, stubOf: (target: number) => number | null) {
   const own = new Map<number, Kind>();
   const imports = new Map<number, Kind>();
   for (const table of ["symbols", "dynamicSymbols"] as const) {
@@ -56,7 +61,7 @@ export function namedCalls(source: ByteSource, elf: Elf, reader: FunctionReader)
   if (imports.size > 0)
     for (const section of elf.sections.filter(({ name }) => name === ".rela.plt" || name === ".rela.dyn"))
       eachRelocation(source, section, ({ place, type, symbol }) => {
-        const kind = type === relocation.jump || type === relocation.data ? imports.get(symbol) : undefined;
+        const kind = isOfImport(type) ? imports.get(symbol) : undefined;
         if (kind !== undefined) places.set(place, kind);
       });
   return {
@@ -64,12 +69,12 @@ export function namedCalls(source: ByteSource, elf: Elf, reader: FunctionReader)
     own,
     /** What a called address is, or with `isPointer` what the address in a place of a table is; null for other functions. */
     kindAt: (target: number, isPointer: boolean): Kind | null =>
-      own.get(target) ?? places.get(isPointer ? target : (stubOf(reader, target) ?? -1)) ?? null,
+      own.get(target) ?? places.get(isPointer ? target : (stubOf(target) ?? -1)) ?? null,
   };
 }
 
 /** The place in a table of pointers to which a stub jumps: JMP with ENDBR64 or BND before (System V ABI, "Procedure Linkage Table"). */
-function stubOf(reader: FunctionReader, target: number): number | null {
+export function x86StubOf(reader: FunctionReader, target: number): number | null {
   const bytes = reader.bytesFrom(target);
   const at =
     bytes === null ? -1 : bytes.findIndex((each, index) => each === 0xff && bytes[index + 1] === 0x25);

@@ -7,9 +7,9 @@ import { u64 } from "../little-endian.ts";
 import { eachRelocation, type FixedPointers, relocation } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
 import { askedWords } from "./asked-words.ts";
-import { type NamedCalls, namedCalls } from "./named-calls.ts";
+import { type NamedCalls, namedCalls, x86StubOf } from "./named-calls.ts";
 import { answersOf, type Handing, type Reached, reachedFrom } from "./reached-code.ts";
-import { allRefusals, noRefusals, type Refusals, rustMain } from "./refusals.ts";
+import { allRefusals, noRefusals, refusedBy, type Refusals, rustMain } from "./refusals.ts";
 import { type FunctionReader, functionReader, type X86Instruction } from "./x86-functions.ts";
 
 export interface StartCode {
@@ -120,7 +120,8 @@ export function startCodeOf(
     const starts = startsOf(source, elf, reader);
     if (starts.length === 0) return noStart;
     const mains = addressesOf(starts, "main");
-    const named = mains.length + asking.size > 0 ? namedCalls(source, elf, reader) : null;
+    const named =
+      mains.length + asking.size > 0 ? namedCalls(source, elf, (target) => x86StubOf(reader, target)) : null;
     const words =
       named === null || asking.size === 0
         ? null
@@ -142,7 +143,7 @@ function readStartCode(
   { refuses, mayRefuse, isWhole }: Refusals,
   { asking, ...ways }: Pick<Reached, "handing" | "pointers" | "asking">,
 ): StartCode {
-  const needed = new Map(refuses.map((name) => [name, "a question, and a refusal"]));
+  const needed = new Map(Object.entries(refusedBy(refuses)));
   const blocksLeft = Math.min(mostBlocks, reader.budget);
   const search: Search = { reader, known: new Map(), blocksLeft, isTrapEnd: true };
   for (const { name, address } of starts)

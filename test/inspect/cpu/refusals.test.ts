@@ -190,6 +190,9 @@ fn main() {
     expect((await needsOfRust(text(refusing), ...options)).avx2).toBe("needed");
   });
 
+  it("may refuse for a later feature, of which nobody knows the bit", async () =>
+    expect((await needsOfRust(text(refusing).replace("avx2", "fma"))).fma).toBe("undecided"));
+
   it("and panics may refuse", async () =>
     expect((await needsOfRust(text('panic!("needs AVX2");'))).avx2).toBe("undecided"));
 
@@ -214,7 +217,7 @@ it("takes no more steps than its bound, however many starts a file has", () => {
       return nops.subarray(place % 32);
     },
   } as unknown as FunctionReader;
-  const words = { mayAnswer: () => true } as unknown as AskedWords;
+  const words = { mayAnswer: () => true, pointers: {} } as unknown as AskedWords;
   const starts = Array.from({ length: 20_000 }, (_, index) => ({
     name: `PyInit_m${index}`,
     address: 32 * index,

@@ -1,0 +1,285 @@
+/** Follows all ways through the code of a program, with the answers of a CPU without a feature. */
+
+import type { Bits, Flags, Value } from "./known-bits.ts";
+import { noBits, numberOf } from "./known-bits.ts";
+import type { Ending } from "./named-calls.ts";
+
+export interface Known {
+  /** By the number of the register; below 0 by the place on the stack, for the CPU's answers alone. */
+  readonly registers: ReadonlyMap<number, Value>;
+  readonly flags: Flags | null;
+}
+
+/** Gives the bits that the CPU answers, by their names, from the bit `shift` on; a bit named 0 is zero. */
+export type Answer = (names: readonly string[], shift: number) => Bits;
+
+/** What an instruction does. `isPointer`: the target stands in the place. The target is -1 where nobody knows it. */
+export type Step =
+  | { readonly kind: "next"; readonly known: Known; readonly next: number }
+  | {
+      readonly kind: "branch";
+      readonly target: number;
+      readonly next: number;
+      /** null where nobody knows. */
+      readonly isTaken: boolean | null;
+      /** The CPU's answer decides. */
+      readonly asked: boolean;
+    }
+  | Leaving
+  | { readonly kind: "return" }
+  /** A trap ends the program; nobody knows how a way goes on that is lost. */
+  | { readonly kind: "trap" }
+  | { readonly kind: "lost" };
+
+interface Leaving {
+  readonly kind: "call" | "jump";
+  readonly target: number;
+  readonly isPointer: boolean;
+  readonly next: number;
+}
+
+/** A kind of CPU: where functions take and leave numbers, and what its instructions do. */
+export interface Machine {
+  readonly result: number;
+  readonly argument: number;
+  readonly stack: number;
+  /** The registers that a called function gives back, the stack's among them. */
+  readonly kept: ReadonlySet<number>;
+  readonly step: (place: number, known: Known) => Step;
+  readonly free: () => void;
+}
+
+/** The functions of a program: which are entered, and how called ones end the program. */
+export interface Callees {
+  readonly isStart: (address: number) => boolean;
+  readonly endAround: (address: number) => number | null;
+  readonly lengthFrom: (address: number) => number;
+  /** The names of the bits that a called function gives back for an argument; null where no need is told. */
+  readonly givenBack: (target: number, argument: number | null) => readonly string[] | null;
+  /** How a called function ends the program; null if the function returns. */
+  readonly endOf: (target: number, isPointer: boolean) => Ending | null;
+  /** A function that ends the program by what it calls, as Rust's own exit does. */
+  readonly neverReturns: (target: number) => boolean;
+  /** A function that hands on the answer. */
+  readonly mayAnswer: (target: number) => boolean;
+  /** The address in a place of the table of pointers; null for others. */
+  readonly pointerAt: (place: number) => number | null;
+}
+
+interface Node extends Known {
+  readonly place: number;
+  /** The callers, with what they had in registers that a function gives back. */
+  readonly callers: readonly { readonly place: number; readonly registers: Node["registers"] }[];
+}
+
+/** How a way through a program ends. A throw may be caught. */
+export type End = "passed" | "refused" | "thrown";
+
+const mostSteps = 10_000;
+/** So many ways meet in a place with other values each, as behind many options. Then they go on as one way, with the CPU's answers alone. */
+const mostMeetings = 16;
+const mostCallers = 3;
+/** A function that answers has no more bytes; libgcc's own question has three times as many. */
+const longestAnswer = 512;
+/** Addresses below 0 are of the stack. */
+const stack = -(2 ** 40);
+
+export interface Walk {
+  readonly callees: Callees;
+  /** Makes the kind of CPU for the answers of a CPU without the features. */
+  readonly machineFor: (answer: Answer) => Machine;
+  readonly isError: (result: Bits) => boolean;
+  readonly budget: { left: number };
+  /** The names that the bits stand for which were read. */
+  readonly seen: Set<string>;
+}
+
+export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
+  let missing: ReadonlySet<string> = new Set();
+  const answer: Answer = (names, shift) => answerOf(names, shift, missing, seen);
+  const machine = machineFor(answer);
+  const calls = callReader({ callees, isError, machine, answer });
+
+  /** Follows all ways from a place on, with the answer that a CPU without the features gives. */
+  function ends(from: Node, without: ReadonlySet<string>) {
+    missing = without;
+    const found = new Set<End>();
+    const decided: Node[] = [];
+    const been = new Set<string>();
+    const meet = meetings();
+    const queue = [from];
+    let isCut = false;
+    for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
+      let now: Node | null = node;
+      for (let steps = 0; now !== null; steps++) {
+        if (been.has(keyOf(now))) break;
+        now = meet(now);
+        const key = keyOf(now);
+        if (been.has(key)) break;
+        been.add(key);
+        // Nobody knows how a way ends that is too long.
+        isCut ||= steps === mostSteps || --budget.left < 0;
+        if (budget.left < 0) return { ends: found, decided, isCut };
+        if (steps === mostSteps) break;
+        now = step(now, found, decided, queue);
+      }
+    }
+    return { ends: found, decided, isCut };
+  }
+
+  function step(node: Node, found: Set<End>, decided: Node[], queue: Node[]): Node | null {
+    const done = machine.step(node.place, node);
+    if (done.kind === "next") return { ...node, ...done.known, place: done.next };
+    if (done.kind === "branch") {
+      const { target, next, isTaken, asked } = done;
+      if (isTaken === null) {
+        queue.push({ ...node, place: target });
+        return { ...node, place: next };
+      }
+      const then = { ...node, place: isTaken ? target : next };
+      if (asked) decided.push(then);
+      return then;
+    }
+    if (done.kind === "return") return calls.returned(node, found);
+    if (done.kind === "trap" || done.kind === "lost") {
+      found.add(done.kind === "trap" ? "refused" : "passed");
+      return null;
+    }
+    return calls.follow(done, node, found);
+  }
+
+  return {
+    /** The node at the start of a function. */
+    begin: (place: number): Node => ({
+      place,
+      registers: new Map([[machine.stack, { at: stack }]]),
+      flags: null,
+      callers: [],
+    }),
+    ends,
+    free: machine.free,
+  };
+}
+
+interface Calling extends Pick<Walk, "callees" | "isError"> {
+  readonly machine: Machine;
+  readonly answer: Answer;
+}
+
+/** Tells where a way goes on at a call, a jump to a place, and the end of a function; null where the way ends. */
+function callReader({ callees, isError, machine, answer }: Calling) {
+  const given = (registers: Known["registers"], value: Value | null | undefined) =>
+    keptOf(registers, machine, value);
+
+  function follow(done: Leaving, node: Node, found: Set<End>): Node | null {
+    const { target, isPointer, next } = done;
+    const isCall = done.kind === "call";
+    const first = node.registers.get(machine.argument);
+    const end = callees.endOf(target, isPointer);
+    if (end !== null) {
+      if (end === "fails") found.add("refused");
+      else if (end === "status") found.add(statusEnd(first, "passed"));
+      else if (end !== "never") found.add(end === "aborts" ? "refused" : "thrown");
+      return null;
+    }
+    if (!isCall && !isPointer && !callees.isStart(target)) return { ...node, place: target };
+    const back = isCall ? { ...node, place: next } : null;
+    // Behind a call that does not return stands no code of the function.
+    if (isCall && next >= (callees.endAround(node.place) ?? 0)) {
+      found.add(statusEnd(first, "thrown"));
+      return null;
+    }
+    // Rust calls through a table of pointers.
+    const callee = isPointer ? (callees.pointerAt(target) ?? -1) : target;
+    const isShort = callees.lengthFrom(callee) <= longestAnswer;
+    const names = callees.givenBack(callee, numberOf(first));
+    const isEntered =
+      names === null && isShort && (callees.mayAnswer(callee) || callees.neverReturns(callee));
+    if (isEntered && node.callers.length < mostCallers)
+      return {
+        ...node,
+        // The function's own stack is another.
+        registers: new Map([...node.registers].filter(([name]) => name >= 0)),
+        place: callee,
+        callers: back === null ? node.callers : [...node.callers, back],
+      };
+    const after = { ...node, registers: given(node.registers, names && answer(names, 0)), flags: null };
+    return back === null ? returned(after, found) : { ...after, place: next };
+  }
+
+  function returned({ registers, callers, ...node }: Node, found: Set<End>): Node | null {
+    const result = registers.get(machine.result);
+    const caller = callers.at(-1);
+    if (caller === undefined) {
+      found.add(result !== undefined && !("at" in result) && isError(result) ? "refused" : "passed");
+      return null;
+    }
+    const own = given(caller.registers, result);
+    return { ...node, place: caller.place, registers: own, flags: null, callers: callers.slice(0, -1) };
+  }
+
+  return { follow, returned };
+}
+
+/**
+ * What a function gives back stands in a register, beside those that it keeps. The answers on the stack stay, unless the function got the
+ * address of a place on the stack.
+ */
+function keptOf(
+  registers: Known["registers"],
+  { kept, result }: Machine,
+  given: Value | null = null,
+): Map<number, Value> {
+  const isHanded = [...registers].some(
+    ([name, value]) => name >= 0 && !kept.has(name) && "at" in value && value.at < 0,
+  );
+  const own = new Map([...registers].filter(([name]) => kept.has(name) || (name < 0 && !isHanded)));
+  return given == null ? own : own.set(result, given);
+}
+
+function statusEnd(status: Value | undefined, unknown: End): End {
+  const number = numberOf(status);
+  return number === null ? unknown : number === 0 ? "passed" : "refused";
+}
+
+/** The bits that a CPU without the features answers; the names are seen. */
+function answerOf(
+  names: readonly string[],
+  shift: number,
+  missing: ReadonlySet<string>,
+  seen: Set<string>,
+): Bits {
+  let zeros = 0n;
+  names.forEach((name, bit) => {
+    if (name !== "-" && name !== "0") seen.add(name);
+    if (name === "0" || missing.has(name)) zeros |= 1n << BigInt(bit);
+  });
+  return { ...noBits, zeros: zeros >> BigInt(shift), asked: true };
+}
+
+/** Tells with what a way goes on from a place where many have met. */
+function meetings(): (node: Node) => Node {
+  const counts = new Map<string, number>();
+  return (node) => {
+    const place = placesOf(node);
+    const met = (counts.get(place) ?? 0) + 1;
+    counts.set(place, met);
+    return met > mostMeetings ? withAnswersAlone(node) : node;
+  };
+}
+
+function withAnswersAlone(node: Node): Node {
+  const isAnswer = (value: Value) => ("at" in value ? value.at < 0 : value.asked);
+  const registers = new Map([...node.registers].filter(([, value]) => isAnswer(value)));
+  return { ...node, registers, flags: node.flags?.asked ? node.flags : null };
+}
+
+const placesOf = ({ place, callers }: Pick<Node, "place" | "callers">) =>
+  [place, ...callers.map((each) => each.place)].join();
+
+function keyOf({ registers, flags, ...node }: Node): string {
+  const values = [...registers].map(([name, value]) =>
+    "at" in value ? `${name}@${value.at}` : `${name}=${value.zeros}/${value.ones}${value.asked}`,
+  );
+  return `${placesOf(node)} ${values.sort().join()} ${flags?.zero}${flags?.carry}${flags?.sign}${flags?.asked}`;
+}

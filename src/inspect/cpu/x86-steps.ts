@@ -1,0 +1,52 @@
+/** Takes the single steps of a way through x86-64 code. */
+
+import { Decoder, DecoderOptions, FlowControl, OpKind, Register } from "iced-x86";
+import type { AskedWords } from "./asked-words.ts";
+import { condition } from "./known-bits.ts";
+import type { Answer, Machine, Step } from "./refusal-ways.ts";
+import type { FunctionReader } from "./x86-functions.ts";
+import { valueReader } from "./x86-values.ts";
+
+const { RAX, RDI, RSP } = Register;
+/** The registers that a function gives back (System V ABI). */
+const kept: ReadonlySet<number> = new Set([
+  ...[Register.RBX, Register.RBP, Register.RSP, Register.R12, Register.R13, Register.R14, Register.R15],
+]);
+
+export function x86Machine(reader: FunctionReader, words: AskedWords, answer: Answer): Machine {
+  const values = valueReader(words, answer);
+  const { instruction, placeOf } = values;
+
+  function step(place: number, known: Parameters<Machine["step"]>[1]): Step {
+    const bytes = reader.bytesFrom(place);
+    if (bytes === null) return { kind: "lost" };
+    const decoder = new Decoder(64, bytes, DecoderOptions.None);
+    decoder.ip = BigInt(place);
+    decoder.decodeOut(instruction);
+    decoder.free();
+    const next = Number(instruction.nextIP);
+    const { flowControl } = instruction;
+    if (flowControl === FlowControl.Next) return { kind: "next", known: values.computed(known), next };
+    if (flowControl === FlowControl.ConditionalBranch) {
+      const target = Number(instruction.nearBranchTarget);
+      const isTaken = condition(instruction.conditionCode, known.flags);
+      return { kind: "branch", target, next, isTaken, asked: known.flags?.asked ?? false };
+    }
+    if (flowControl === FlowControl.Return) return { kind: "return" };
+    const isCall = flowControl === FlowControl.Call || flowControl === FlowControl.IndirectCall;
+    if (
+      !isCall &&
+      flowControl !== FlowControl.UnconditionalBranch &&
+      flowControl !== FlowControl.IndirectBranch
+    )
+      return {
+        kind:
+          flowControl === FlowControl.Exception || flowControl === FlowControl.Interrupt ? "trap" : "lost",
+      };
+    const isNear = instruction.op0Kind === OpKind.NearBranch64;
+    const target = isNear ? Number(instruction.nearBranchTarget) : (placeOf(known.registers) ?? -1);
+    return { kind: isCall ? "call" : "jump", target, isPointer: !isNear, next };
+  }
+
+  return { result: RAX, argument: RDI, stack: RSP, kept, step, free: values.free };
+}
