@@ -223,24 +223,22 @@ function isToldByForm(instruction: Instruction, { flow, isMove, jump }: Form): b
 }
 
 function toldByForm(form: Form, at: number, end: number, bytes: Uint8Array, last: number): X86Instruction {
-  const { flow, jump } = form;
+  const { features, flow, asks, isOldVector, jump } = form;
   const target = flow === "next" ? null : end + displacement(bytes, last, jump);
-  return instructionOf(form, at, end, flow, target, null, null, null, false);
-}
-
-/** There are millions: made in one place they look alike, which Node needs to read them fast. */
-function instructionOf(
-  { features, asks, isOldVector }: Form,
-  at: number,
-  end: number,
-  flow: X86Instruction["flow"],
-  target: number | null,
-  reads: number | null,
-  writes: number | null,
-  takes: number | null,
-  isFirstArgument: boolean,
-): X86Instruction {
-  return { at, end, features, flow, target, isOldVector, asks, reads, writes, takes, isFirstArgument };
+  // There are millions, all with their facts in this order: Node reads objects fast that look alike.
+  return {
+    at,
+    end,
+    features,
+    flow,
+    target,
+    isOldVector,
+    asks,
+    reads: null,
+    writes: null,
+    takes: null,
+    isFirstArgument: false,
+  };
 }
 
 interface Context {
@@ -256,7 +254,7 @@ function readInstruction(
   form: Form,
   { at, end, pointers, isMoved }: Context,
 ): X86Instruction {
-  const { flow, isLea, isMove, onlyReads } = form;
+  const { features, flow, isLea, isMove, onlyReads, asks, isOldVector } = form;
   const memory = instruction.isIpRelMemoryOperand ? Number(instruction.ipRelMemoryAddress) : null;
   const pointed = memory === null || isLea ? null : pointers.at(memory);
   if (flow !== "next") {
@@ -265,7 +263,20 @@ function readInstruction(
     // Nothing is known of a call through a register.
     const isUnknown = flow === "call" && target === null;
     const kind = isUnknown ? "next" : flow === "end" && target !== null ? "jump" : flow;
-    return instructionOf(form, at, end, kind, target, isUnknown ? memory : null, null, null, false);
+    const reads = isUnknown ? memory : null;
+    return {
+      at,
+      end,
+      features,
+      flow: kind,
+      target,
+      isOldVector,
+      asks,
+      reads,
+      writes: null,
+      takes: null,
+      isFirstArgument: false,
+    };
   }
   const isConstant = isMove && !isMoved && constants.has(instruction.op1Kind);
   const constant = isConstant ? Number(instruction.immediate(1)) : null;
@@ -274,5 +285,6 @@ function readInstruction(
   const reads = isLea || isWrite ? null : memory;
   const isFirstArgument =
     takes !== null && RegisterExt.fullRegister(instruction.op0Register) === Register.RDI;
-  return instructionOf(form, at, end, flow, null, reads, isWrite ? memory : null, takes, isFirstArgument);
+  const writes = isWrite ? memory : null;
+  return { at, end, features, flow, target: null, isOldVector, asks, reads, writes, takes, isFirstArgument };
 }
