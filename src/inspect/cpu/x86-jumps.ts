@@ -32,7 +32,6 @@ export function createJumps(size: number, segments: readonly ElfSegment[]) {
   // Whole words: the marks of 32 bytes are compared at once.
   const starts = new Uint8Array(ownPages(4 * Math.ceil(length / 32)));
   const targets = new Uint8Array(ownPages(4 * Math.ceil(length / 32)));
-  const [startWords, targetWords] = [new Uint32Array(starts.buffer), new Uint32Array(targets.buffer)];
   let present = segments[0];
   let looks = 0;
   let left = 0;
@@ -50,7 +49,7 @@ export function createJumps(size: number, segments: readonly ElfSegment[]) {
     return other === undefined ? -1 : other.offset + (address - other.address);
   }
 
-  const nextMissed = (from: number, end: number) => nextOnly(targetWords, startWords, from, end);
+  const nextMissed = nextOnly(new Uint32Array(targets.buffer), new Uint32Array(starts.buffer));
   const isStart = (at: number) => ((starts[at >>> 3] ?? 0) & (1 << (at & 7))) !== 0;
   const mark = (marks: Uint8Array, at: number) => {
     if (at >= 0 && at < length) marks[at >>> 3] = (marks[at >>> 3] ?? 0) | (1 << (at & 7));
@@ -127,15 +126,17 @@ export function createJumps(size: number, segments: readonly ElfSegment[]) {
   }
 }
 
-/** The next place from one on that is marked, and not marked without; `end` if there is none. */
-function nextOnly(marks: Uint32Array, without: Uint32Array, from: number, end: number): number {
-  let at = from;
-  while (at < end) {
-    const missed = ((marks[at >>> 5] ?? 0) & ~(without[at >>> 5] ?? 0)) >>> (at & 31);
-    if ((missed & 1) !== 0) return at;
-    at = missed === 0 ? (at | 31) + 1 : at + 1;
-  }
-  return end;
+/** Tells the next place from one on that is marked, and not marked without; `end` if there is none. */
+function nextOnly(marks: Uint32Array, without: Uint32Array): (from: number, end: number) => number {
+  return (from, end) => {
+    let at = from;
+    while (at < end) {
+      const missed = ((marks[at >>> 5] ?? 0) & ~(without[at >>> 5] ?? 0)) >>> (at & 31);
+      if ((missed & 1) !== 0) return at;
+      at = missed === 0 ? (at | 31) + 1 : at + 1;
+    }
+    return end;
+  };
 }
 
 const endOf = ({ offset, size }: ElfSegment) => offset + size;
