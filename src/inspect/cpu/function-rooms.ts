@@ -6,7 +6,7 @@ import type { readFunctionRanges } from "./function-ranges.ts";
 /** So far a function is decoded that neither unwinding data nor a symbol names. */
 export const maxUnnamed = 2 ** 17;
 
-/** `roomAt` tells the bytes of code from an address on before a named function, `endAround` the end of the code around an address. */
+/** `roomAt` tells the bytes of code from an address on before a named function, `endAround` the end of the code around an address; null outside code. */
 export function roomsOf(elf: Elf, ranges: ReturnType<typeof readFunctionRanges>) {
   const endOfCode = codeRanges(elf);
   const isStart = (address: number) => ranges.addressAt(ranges.firstFrom(address)) === address;
@@ -23,7 +23,8 @@ export function roomsOf(elf: Elf, ranges: ReturnType<typeof readFunctionRanges>)
     const room = roomAt(address);
     if (room > 0) return address + room;
     const around = ranges.firstFrom(address + 1) - 1;
-    return around < 0 ? null : ranges.addressAt(around) + ranges.sizeAt(around);
+    const end = around < 0 ? 0 : ranges.addressAt(around) + ranges.sizeAt(around);
+    return address < end ? end : null;
   };
   return { isStart, roomAt, endAround };
 }

@@ -99,7 +99,7 @@ function executableAreas(elf: Elf): readonly Area[] {
 }
 
 /** Unwinding data, and GPU code, which is searched elsewhere. */
-const noCode = /^(\.eh_frame|\.gcc_except_table|\.interp$|\.nv|__nv_|\.hip)/;
+const noCode = /^(\.eh_frame|\.gcc_except_table|\.interp$|\.nv|__nv_|\.cask_resource$|\.hip)/;
 
 /** null for sections that are no code: symbols, relocations, notes. */
 function kindOf(

@@ -1,12 +1,11 @@
 /** Finds the CPU features of x86 code with iced-x86, which knows them for each form of an instruction. */
 
-import { Code } from "iced-x86";
 import { type ByteSource, windowBytes, withWindowAsync } from "../byte-source.ts";
 import type { ElfSegment } from "../elf/elf.ts";
 import { collectEvidence } from "./code-evidence.ts";
 import { type CpuCode, createFeatureTally, withoutLinks } from "./cpu-code.ts";
 import { blockBytes, type CodeRegion, type Place, type RegionKind } from "./regions.ts";
-import { allForms, counters, formBits, jumpForms, known } from "./x86-codes.ts";
+import { allForms, counters, formBits, invalidForm, jumpForms, known } from "./x86-codes.ts";
 import { createJumps, displacement, type Jumps, longest } from "./x86-jumps.ts";
 import { historyLength, isSwap, lastExamined, movePart, olderFormOf } from "./x86-pairs.ts";
 import { createRing } from "./x86-ring.ts";
@@ -60,12 +59,12 @@ export function readX86Code(
 }
 
 function invalid(counts: Uint32Array): number {
-  return counts[Code.INVALID] ?? 0;
+  return counts[invalidForm] ?? 0;
 }
 
 const { counted, pairs, parts: partsOf, tells } = known;
 /** An invalid instruction as {@link asSeen} makes it, with the greatest length. */
-const lastInvalid = asSeen(Code.INVALID, longest);
+const lastInvalid = asSeen(invalidForm, longest);
 const nextTurn = (turn: number) => (turn + 1) & (historyLength - 1);
 
 /** Decodes parts of one window after the other. */
@@ -116,7 +115,7 @@ function createDecoding(bits: 32 | 64, { first, starts }: Jumps) {
         const begin = position;
         position += lengthOf(instruction);
         if (tells[code] === 0) continue;
-        if (!isCode && code === Code.INVALID) {
+        if (!isCode && code === invalidForm) {
           position = to;
           break;
         }

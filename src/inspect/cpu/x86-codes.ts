@@ -44,6 +44,9 @@ interface KnownCode {
   readonly asks: string | null;
 }
 
+/** `Code` has 4,800 names: to look one up for each instruction takes longer than the rest of what is done with the instruction. */
+export const invalidForm: Code = Code.INVALID;
+
 const codes = Object.values(Code).filter((value) => typeof value === "number").length;
 export const counters = () => new Uint32Array(codes);
 export const known = createCodes();
@@ -82,7 +85,7 @@ function createCodes() {
       pairs[code] = vectorEncoding(instruction, names) | newerFormOf(instruction, features, isEvex);
       parts[code] = partOf(code, mnemonic, isEvex);
       const all = (counted[code] ?? 0) | (pairs[code] ?? 0) | (parts[code] ?? 0);
-      tells[code] = code === Code.INVALID || all !== 0 ? 1 : 0;
+      tells[code] = code === invalidForm || all !== 0 ? 1 : 0;
     },
   };
 }

@@ -1,7 +1,7 @@
 /** Decodes single functions of x86-64 code: instructions with features, branches, calls, and the data read and written. */
 
 import {
-  Code,
+  type Code,
   Decoder,
   DecoderOptions,
   FlowControl,
@@ -16,7 +16,7 @@ import { type Elf, elfType, offsetOfAddress } from "../elf/elf.ts";
 import type { FixedPointers } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
 import { maxUnnamed, roomsOf } from "./function-rooms.ts";
-import { jumpForms, known } from "./x86-codes.ts";
+import { invalidForm, jumpForms, known } from "./x86-codes.ts";
 import { displacement, longest } from "./x86-jumps.ts";
 import { older } from "./code-evidence.ts";
 import { rawDecoder } from "./x86-raw.ts";
@@ -140,8 +140,8 @@ function functionDecoder(instruction: Instruction, pointers: FixedPointers, isMo
       const code = isTold ? formOf(told) : raw.code(0);
       const end = isTold ? at + lengthOf(told) : reached;
       // What follows is data, code for a CPU that nobody knows, or cut off.
-      isWhole = code === Code.INVALID && at + longest <= address + bytes.length;
-      if (code === Code.INVALID) break;
+      isWhole = code === invalidForm && at + longest <= address + bytes.length;
+      if (code === invalidForm) break;
       const form = factsOf(code, instruction);
       if (!isTold && isToldByForm(instruction, form)) seen.keep(asSeen(code, end - at));
       const each = isTold
@@ -225,10 +225,21 @@ function isToldByForm(instruction: Instruction, { flow, isMove, jump }: Form): b
 function toldByForm(form: Form, at: number, end: number, bytes: Uint8Array, last: number): X86Instruction {
   const { features, flow, asks, isOldVector, jump } = form;
   const target = flow === "next" ? null : end + displacement(bytes, last, jump);
-  return { at, end, features, asks, isOldVector, flow, target, ...noAddresses };
+  // There are millions, all with their facts in this order: Node reads objects fast that look alike.
+  return {
+    at,
+    end,
+    features,
+    flow,
+    target,
+    isOldVector,
+    asks,
+    reads: null,
+    writes: null,
+    takes: null,
+    isFirstArgument: false,
+  };
 }
-
-const noAddresses = { reads: null, writes: null, takes: null, isFirstArgument: false } as const;
 
 interface Context {
   readonly at: number;
@@ -252,18 +263,28 @@ function readInstruction(
     // Nothing is known of a call through a register.
     const isUnknown = flow === "call" && target === null;
     const kind = isUnknown ? "next" : flow === "end" && target !== null ? "jump" : flow;
-    const none = { reads: isUnknown ? memory : null, writes: null, takes: null, isFirstArgument: false };
-    return { at, end, features, asks, isOldVector, flow: kind, target, ...none };
+    const reads = isUnknown ? memory : null;
+    return {
+      at,
+      end,
+      features,
+      flow: kind,
+      target,
+      isOldVector,
+      asks,
+      reads,
+      writes: null,
+      takes: null,
+      isFirstArgument: false,
+    };
   }
   const isConstant = isMove && !isMoved && constants.has(instruction.op1Kind);
   const constant = isConstant ? Number(instruction.immediate(1)) : null;
   const isWrite = memory !== null && !isLea && instruction.op0Kind === OpKind.Memory && !onlyReads;
   const takes = isLea ? memory : isMove && !isWrite && pointed !== null ? pointed : constant;
-  return {
-    ...{ at, end, features, asks, isOldVector, flow, target: null },
-    reads: memory !== null && !isLea && !isWrite ? memory : null,
-    writes: isWrite ? memory : null,
-    takes,
-    isFirstArgument: takes !== null && RegisterExt.fullRegister(instruction.op0Register) === Register.RDI,
-  };
+  const reads = isLea || isWrite ? null : memory;
+  const isFirstArgument =
+    takes !== null && RegisterExt.fullRegister(instruction.op0Register) === Register.RDI;
+  const writes = isWrite ? memory : null;
+  return { at, end, features, flow, target: null, isOldVector, asks, reads, writes, takes, isFirstArgument };
 }

@@ -1,10 +1,10 @@
 /** Follows jumps into the middle of instructions: other instructions begin there, which are not seen by decoding from the front. */
 
-import { Code, Decoder, DecoderOptions, FlowControl, Instruction } from "iced-x86";
+import { Decoder, DecoderOptions, FlowControl, Instruction } from "iced-x86";
 import { type ByteSource, ownPages, withWindowAsync } from "../byte-source.ts";
 import type { ElfSegment } from "../elf/elf.ts";
 import { u32 } from "../little-endian.ts";
-import { formBits, jumpForms, known } from "./x86-codes.ts";
+import { formBits, invalidForm, jumpForms, known } from "./x86-codes.ts";
 
 /** Bytes of the longest instruction (Intel SDM, 2.3.11). */
 export const longest = 15;
@@ -29,8 +29,9 @@ export function createJumps(size: number, segments: readonly ElfSegment[]) {
   const first = Math.min(size, ...segments.map(({ offset }) => offset));
   const last = Math.min(size, first + mostBytes, Math.max(0, ...segments.map(endOf)));
   const length = Math.max(0, last - first);
-  const starts = new Uint8Array(ownPages(Math.ceil(length / 8)));
-  const targets = new Uint8Array(ownPages(Math.ceil(length / 8)));
+  // Whole words: the marks of 32 bytes are compared at once.
+  const starts = new Uint8Array(ownPages(4 * Math.ceil(length / 32)));
+  const targets = new Uint8Array(ownPages(4 * Math.ceil(length / 32)));
   let present = segments[0];
   let looks = 0;
   let left = 0;
@@ -48,7 +49,7 @@ export function createJumps(size: number, segments: readonly ElfSegment[]) {
     return other === undefined ? -1 : other.offset + (address - other.address);
   }
 
-  const nextMissed = (from: number, end: number) => nextOnly(targets, starts, from, end);
+  const nextMissed = nextOnly(new Uint32Array(targets.buffer), new Uint32Array(starts.buffer));
   const isStart = (at: number) => ((starts[at >>> 3] ?? 0) & (1 << (at & 7))) !== 0;
   const mark = (marks: Uint8Array, at: number) => {
     if (at >= 0 && at < length) marks[at >>> 3] = (marks[at >>> 3] ?? 0) | (1 << (at & 7));
@@ -112,7 +113,7 @@ export function createJumps(size: number, segments: readonly ElfSegment[]) {
       mark(starts, at);
       decoder.decodeOut(instruction);
       const { code } = instruction;
-      if (code === Code.INVALID) return;
+      if (code === invalidForm) return;
       if (counts[code] === 0) known.learn(code, instruction);
       counts[code] = (counts[code] ?? 0) + 1;
       at = from + decoder.position;
@@ -125,15 +126,17 @@ export function createJumps(size: number, segments: readonly ElfSegment[]) {
   }
 }
 
-/** The next place from one on that is marked, and not marked without; `end` if there is none. */
-function nextOnly(marks: Uint8Array, without: Uint8Array, from: number, end: number): number {
-  let at = from;
-  while (at < end) {
-    const missed = ((marks[at >>> 3] ?? 0) & ~(without[at >>> 3] ?? 0)) >> (at & 7);
-    if ((missed & 1) !== 0) return at;
-    at = missed === 0 ? (at | 7) + 1 : at + 1;
-  }
-  return end;
+/** Tells the next place from one on that is marked, and not marked without; `end` if there is none. */
+function nextOnly(marks: Uint32Array, without: Uint32Array): (from: number, end: number) => number {
+  return (from, end) => {
+    let at = from;
+    while (at < end) {
+      const missed = ((marks[at >>> 5] ?? 0) & ~(without[at >>> 5] ?? 0)) >>> (at & 31);
+      if ((missed & 1) !== 0) return at;
+      at = missed === 0 ? (at | 31) + 1 : at + 1;
+    }
+    return end;
+  };
 }
 
 const endOf = ({ offset, size }: ElfSegment) => offset + size;

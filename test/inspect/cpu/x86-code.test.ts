@@ -40,6 +40,16 @@ async function codeOf(bytes: Buffer) {
 }
 
 describe("code by gcc", needs(whyNot), () => {
+  it.each([
+    [".constants", { avx2: { instructions: 0, doubtful: 128 } }],
+    [".cask_resource", {}],
+  ])("in constants may be code, and is none in NVIDIA's sections: %s", async (section, features) => {
+    // vpaddd %ymm0, %ymm1, %ymm2
+    const bytes = Array.from({ length: 128 }, () => "0xc5, 0xf5, 0xfe, 0xd0").join();
+    const constants = `__attribute__((section("${section}"))) const unsigned char code[512] = {${bytes}};`;
+    expect((await codeOf(compile(constants, ["-Wl,-z,noseparate-code"]))).features).toEqual(features);
+  });
+
   it("of the baseline holds nothing that has to be asked for", async () => {
     const code = await codeOf(compile(loop, []));
     expect(Object.values(code.features).every(({ instructions }) => instructions === 0)).toBe(true);
