@@ -77,12 +77,14 @@ export function findCpuNeed({
     const isHand = byHand.has(name);
     // Nobody compiles for AES alone: a file that was not compiled for SSE4 chooses.
     const isHandChosen = isHand && !isUnchosen && judged.isRefuted("sse4_1");
-    const isTaken = (isFamily || reached.has(name)) && !isGo && !isHandChosen;
+    // A linked runtime's many functions for SSE2 refute nothing that a program's few lead to.
+    const isBehind = cpu.start?.behindHanded.includes(name) === true && !judged.isHardlySse4;
+    const isTaken = (isFamily || isBehind || reached.has(name)) && !isGo && !isHandChosen;
     // What older code of the file leads to may hang on an answer that lies anywhere.
     const isLed = (family === "avx" || isHand) && !isUnchosen;
     const taken = reached.has(name) && !isLed && !judged.isOlder(family) ? "compiledFor" : "undecided";
     if (own.length > 0) {
-      if (judged.isRefuted(name)) return "mayBeUsed";
+      if (judged.isRefuted(name) && !isBehind) return "mayBeUsed";
       if (judged.isPlainlyOlder(family) && !isUnchosen && !proved.includes(name)) return "mayBeUsed";
       if (!isTaken && (family !== "avx" || judged.mayChooseAvx)) return "mayBeUsed";
       return taken;

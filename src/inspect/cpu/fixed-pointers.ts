@@ -73,6 +73,13 @@ export function fixedPointers(source: ByteSource, elf: Elf) {
   // The table itself has the addresses in a program that is never moved, and where relocations are packed.
   const isWritten = elf.type === elfType.executable || sectionOf(".relr.dyn") !== undefined;
   const bytes = once(() => source.read(offset, length));
+  const isRustTable = (place: number) => {
+    const at = offsetOfAddress(elf, place + 8);
+    const bytes = at === null ? new Uint8Array(0) : source.read(at, 16);
+    if (bytes.length < 16 || inConstants().has(place + 8) || inConstants().has(place + 16)) return false;
+    const [size, align] = [u64(bytes, 0), u64(bytes, 8)];
+    return align > 0 && align <= 4096 && (align & (align - 1)) === 0 && size % align === 0;
+  };
   return {
     /** The address in a place of the table; null where the loader looks for another file's, and outside the table. */
     at(place: number): number | null {
@@ -81,9 +88,11 @@ export function fixedPointers(source: ByteSource, elf: Elf) {
     },
     /**
      * The addresses that stand one behind the other from a place of constants on, as in a table of virtual functions. Up to two empty places may
-     * stand in front of the functions (Itanium C++ ABI, 2.5.2: the offset to the top, and the type, which `-fno-rtti` leaves out).
+     * stand in front of the functions (Itanium C++ ABI, 2.5.2: the offset to the top, and the type, which `-fno-rtti` leaves out). In a table of Rust
+     * the size and the alignment of the value stand behind the first function, which may be missing.
      */
     run(place: number): readonly number[] {
+      const rust = isRustTable(place) ? 24 : 0;
       const offset = isWritten ? offsetOfAddress(elf, place) : null;
       const written = offset === null ? null : source.read(offset, 8 * longestRun);
       const all: number[] = [];
@@ -91,7 +100,7 @@ export function fixedPointers(source: ByteSource, elf: Elf) {
         const inFile = written !== null && at + 8 <= written.length ? u64(written, at) : 0;
         const pointed = inConstants().get(place + at) ?? inFile;
         if (pointed !== 0) all.push(pointed);
-        else if (all.length > 0 || at >= 16) break;
+        else if (at >= rust && (all.length > 0 || at >= Math.max(rust, 16))) break;
       }
       return all;
     },

@@ -130,6 +130,8 @@ export function judgeCode(evidence: CodeEvidence | null, used: readonly string[]
     /** Hardly a function has what compilers take for granted with the family. */
     isOlder: (family: Family) =>
       family === "sse4" && vectors >= throughOther.functions && late <= throughOther.afterSse2 * legacy,
+    /** Of many functions so few have what follows SSE2 that the few are chosen: ripgrep has 3 of 1,549. */
+    isHardlySse4: vectors >= clustered.functions && late <= throughOther.afterSse2 * legacy,
     /** So few functions have AVX, or none what follows SSE2, that code which older functions alone lead to is chosen. */
     isPlainlyOlder: (family: Family) =>
       vectors >= plainlyOlder.functions &&

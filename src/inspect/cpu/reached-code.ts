@@ -2,6 +2,7 @@
 
 import { type Elf, segmentType, writableSegment } from "../elf/elf.ts";
 import type { FixedPointers } from "./fixed-pointers.ts";
+import { familyOf } from "./judge-code.ts";
 import type { FunctionReader, X86Instruction } from "./x86-functions.ts";
 
 /** Fields of a record whose address an asking function takes. */
@@ -49,8 +50,11 @@ export type Handing = (address: number, code: readonly X86Instruction[]) => bool
 export interface Reached {
   readonly starts: readonly number[];
   readonly handing: Handing;
-  /** All functions hand on the tables of virtual functions that they take: of a program whose start needs AVX no caller chooses between AVX and less. */
-  readonly handsTables: boolean;
+  /**
+   * Tables of virtual functions that a function takes. A program with a start that needs AVX takes no table to choose between AVX and less. In another
+   * program the table may be the choice, and in a library nobody knows who calls.
+   */
+  readonly tables: "followed" | "may be chosen" | "none";
   readonly reader: FunctionReader;
   readonly pointers: FixedPointers;
   readonly asking: ReadonlyMap<number, number>;
@@ -61,19 +65,26 @@ export interface Reached {
 
 /** So many functions with AVX, among the functions that `main` hands on, tell a program for AVX. */
 const enoughForAvx = 500;
+/** So many functions behind functions without AVX that `main` hands on tell a program for SSE4. */
+const enoughForSse4 = 2000;
 
 export interface ReachedCode {
   /** Features of all code on the way. Sorted. */
   readonly reached: readonly string[];
   /** Those of code to which a way leads without a function in SSE's old encoding: such a function calls AVX by an answer, which may lie anywhere. */
   readonly unchosen: readonly string[];
+  /** Features from SSSE3 to SSE4.2, whose encoding is SSE's, of code behind functions in that encoding that `main` hands on. Sorted. */
+  readonly behindHanded: readonly string[];
+  /** False where a bound ended the search. What is behind older functions that are handed on is looked for as far as the bounds allow. */
+  readonly isWhole: boolean;
 }
 
-/** The search ends early where the reader is cut. */
+type Way = "start" | "handed" | "behind older" | "behind handed";
+
 export function reachedFrom({
   starts,
   handing,
-  handsTables,
+  tables,
   reader,
   pointers,
   asking,
@@ -84,6 +95,8 @@ export function reachedFrom({
   const reached = new Set<string>();
   const unchosen = new Set<string>();
   const handed: number[] = [];
+  const passed: number[] = [];
+  const behindHanded = new Set<string>();
   const isAsking = (address: number) => (asking.get(address) ?? 3) <= mostCallsToAnswer;
   const hasAnswer = ({ reads, takes }: X86Instruction) =>
     (reads !== null && answers.written.has(reads)) || (takes !== null && answers.own.has(takes));
@@ -94,10 +107,18 @@ export function reachedFrom({
   // A start that calls what is handed on needs no more: lang_start calls what Rust's `main` hands on.
   follow(handed, "handed");
   follow(behindOlder, "behind older");
-  return { reached: [...reached].sort(), unchosen: [...unchosen].sort() };
+  const isWhole = !reader.isCut();
+  follow(passed, "behind handed");
+  return {
+    isWhole,
+    reached: [...reached].sort(),
+    unchosen: [...unchosen].sort(),
+    behindHanded: [...behindHanded].sort(),
+  };
 
-  function follow(queue: number[], way: "start" | "handed" | "behind older"): void {
-    let left = enoughForAvx;
+  function follow(queue: number[], way: Way): void {
+    const isBehind = way === "behind older" || way === "behind handed";
+    let left = way === "behind handed" ? enoughForSse4 : enoughForAvx;
     for (let address = queue.pop(); address !== undefined && left > 0; address = queue.pop()) {
       if (way !== "start" && seen.has(address)) continue;
       const all = reader.instructions(address);
@@ -108,26 +129,43 @@ export function reachedFrom({
       if (!isPassed) seen.add(address);
       const asks = isAsking(address) || all.some(hasAnswer);
       // Behind a question all may depend on the answer, but for what no path avoids.
-      if (asks || isPassed) for (const feature of neededBy(address)) add(feature, way !== "behind older");
+      if (asks || isPassed)
+        for (const feature of neededBy(address)) add(feature, way, way !== "behind older");
+      if (isPassed) passed.push(address);
       if (isPassed) continue;
-      if (way === "handed" && all.some(({ features }) => features.includes("avx"))) left--;
+      if (
+        way === "behind handed" ||
+        (way === "handed" && all.some(({ features }) => features.includes("avx")))
+      )
+        left--;
       const code = asks ? unasked(address, all, isQuestion) : all;
-      const isChosen = isOlder || way === "behind older";
-      followFrom(address, code, isChosen ? behindOlder : queue, way === "behind older" ? queue : handed);
+      const next = !isBehind && isOlder ? behindOlder : queue;
+      followFrom({ address, code, way, queue: next, handedOn: isBehind ? queue : handed });
     }
   }
 
-  function add(feature: string, isUnchosen: boolean): void {
+  function add(feature: string, way: Way, isUnchosen: boolean): void {
+    if (way === "behind handed") {
+      if (familyOf(feature) === "sse4") behindHanded.add(feature);
+      return;
+    }
     reached.add(feature);
     if (isUnchosen) unchosen.add(feature);
   }
 
-  function followFrom(
-    address: number,
-    code: readonly X86Instruction[],
-    queue: number[],
-    handedOn: number[],
-  ): void {
+  function followFrom({
+    address,
+    code,
+    way,
+    queue,
+    handedOn,
+  }: {
+    readonly address: number;
+    readonly code: readonly X86Instruction[];
+    readonly way: Way;
+    readonly queue: number[];
+    readonly handedOn: number[];
+  }): void {
     const end = code.reduce((last, each) => Math.max(last, each.end), address);
     const isNamed = reader.isStart(address);
     const isHanding = handing(address, code);
@@ -135,14 +173,16 @@ export function reachedFrom({
     const isCode = (place: number, mayHaveNoName: boolean) =>
       reader.isStart(place) || (mayHaveNoName && reader.isUnnamed(place));
     for (const { features, flow, target, takes } of code) {
-      for (const feature of features) add(feature, queue !== behindOlder);
+      for (const feature of features) add(feature, way, queue !== behindOlder);
       const mayHaveNoName = flow === "call" || (target !== null && isOutside(target));
       if (target !== null && !seen.has(target) && isCode(target, mayHaveNoName)) queue.push(target);
-      if (takes === null || !(isHanding || handsTables)) continue;
+      if (takes === null || !(isHanding || tables !== "none")) continue;
       const isFunction = isCode(takes, !isNamed && isOutside(takes));
-      const handed = isFunction ? [takes] : pointers.run(takes).filter((each) => isCode(each, true));
-      if (isHanding) handedOn.push(...handed);
-      else if (!isFunction) (queue === behindOlder ? queue : handedOn).push(...handed);
+      const given = isFunction ? [takes] : pointers.run(takes).filter((each) => isCode(each, true));
+      if (isHanding) handedOn.push(...given);
+      else if (!isFunction && tables === "followed")
+        (queue === behindOlder ? queue : handedOn).push(...given);
+      else if (!isFunction) (way === "behind handed" ? queue : passed).push(...given);
     }
   }
 }

@@ -21,6 +21,8 @@ export interface StartCode {
   readonly reached: readonly string[];
   /** Those of `reached` to which a way leads through no function in SSE's old encoding. Sorted. */
   readonly unchosen: readonly string[];
+  /** Features from SSSE3 to SSE4.2 of code behind older functions that `main` hands on. Sorted. */
+  readonly behindHanded: readonly string[];
   /** False where a bound ended the search: the starts may reach any feature of the file. */
   readonly isWhole: boolean;
 }
@@ -105,7 +107,14 @@ function addressesOf(starts: readonly Start[], wanted: string): readonly number[
   return starts.flatMap(({ name, address }) => (name === wanted ? [address] : []));
 }
 
-export const noStart: StartCode = { needed: {}, mayRefuse: [], reached: [], unchosen: [], isWhole: true };
+export const noStart: StartCode = {
+  needed: {},
+  mayRefuse: [],
+  reached: [],
+  unchosen: [],
+  behindHanded: [],
+  isWhole: true,
+};
 
 /** `asking` is of {@link askingFunctions}. */
 export function startCodeOf(
@@ -153,7 +162,7 @@ function readStartCode(
   const code = reachedFrom({
     ...{ starts: starts.map(({ address }) => address), reader, asking },
     ...ways,
-    handsTables: addressesOf(starts, "main").length > 0 && needed.has("avx"),
+    tables: !addressesOf(starts, "main").length ? "none" : needed.has("avx") ? "followed" : "may be chosen",
     answers: answersOf(elf, asking, reader),
     neededBy: (address) => neededBy(address, untrapped, 1),
   });
@@ -161,7 +170,7 @@ function readStartCode(
     needed: Object.fromEntries([...needed].sort(([a], [b]) => (a < b ? -1 : 1))),
     mayRefuse,
     ...code,
-    isWhole: isWhole && starts.length < maxStarts && !reader.isCut(),
+    isWhole: isWhole && starts.length < maxStarts && code.isWhole,
   };
 }
 

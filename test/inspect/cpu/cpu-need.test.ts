@@ -87,6 +87,15 @@ describe("a feature of a file", () => {
     expect(crc32(3, ["pclmulqdq"]).pclmulqdq).toBe("compiledFor");
   });
 
+  it("is not proved where main hands on older code that leads to it, but where hardly one of many functions has it", () => {
+    const ssse3 = (functions: number, afterSse2: number) => {
+      const evidence = { ...vectors(0, afterSse2), vectors: functions, legacy: functions };
+      const start = { ...noStart, behindHanded: ["ssse3"] };
+      return features(code({ asks: ["cpuid"], features: used("ssse3"), evidence, start })).ssse3;
+    };
+    expect([ssse3(400, 4), ssse3(400, 5), ssse3(399, 1)]).toEqual(["mayBeUsed", "undecided", "undecided"]);
+  });
+
   it("may be used where the file asks first", () =>
     expect(features(code({ asks: ["cpuid"] }))).toEqual({ avx: "mayBeUsed", fma: "mayBeUsed" }));
 
@@ -150,6 +159,7 @@ describe("a feature of a file", () => {
           needed: { avx: "a constructor" },
           reached: ["avx"],
           unchosen: ["avx"],
+          behindHanded: [],
           isWhole,
           mayRefuse: [],
         },
@@ -160,21 +170,30 @@ describe("a feature of a file", () => {
     expect(
       features({
         ...cpu,
-        start: { needed: {}, reached: ["bmi2"], unchosen: ["bmi2"], isWhole, mayRefuse: [] },
+        start: {
+          needed: {},
+          reached: ["bmi2"],
+          unchosen: ["bmi2"],
+          behindHanded: [],
+          isWhole,
+          mayRefuse: [],
+        },
       }),
     ).toMatchObject({
       ...{ avx2: "undecided", bmi2: "compiledFor" },
     });
     // A start that reaches SSE3 says nothing of SSE4, as in OpenCV's wheel.
     expect(
-      features({ ...cpu, start: { needed: {}, reached: ["pni"], unchosen: ["pni"], isWhole, mayRefuse: [] } })
-        .sse4_1,
+      features({
+        ...cpu,
+        start: { needed: {}, reached: ["pni"], unchosen: ["pni"], behindHanded: [], isWhole, mayRefuse: [] },
+      }).sse4_1,
     ).toBe("mayBeUsed");
   });
 
   it("is undecided where a bound ended the look at the starts", () => {
     const cpu = code({ features: used("avx2", "sse4_1", "aes"), asks: ["cpuid"] });
-    const start = { needed: {}, reached: [], unchosen: [] };
+    const start = { needed: {}, reached: [], unchosen: [], behindHanded: [] };
     expect(new Set(Object.values(features({ ...cpu, start: { ...start, isWhole, mayRefuse: [] } })))).toEqual(
       new Set(["mayBeUsed"]),
     );
@@ -219,14 +238,28 @@ describe("a library that is loaded only where somebody asks for it", () => {
 
   it("proves no need", () => {
     const cpu = code({ features: used("aes", "avx"), evidence: vectors(99) });
-    const start = { needed: { aes: "a constructor" }, mayRefuse: [], reached: [], unchosen: [], isWhole };
+    const start = {
+      needed: { aes: "a constructor" },
+      mayRefuse: [],
+      reached: [],
+      unchosen: [],
+      behindHanded: [],
+      isWhole,
+    };
     expect(features({ ...cpu, start }, { isOptional: true })).toEqual({ aes: "undecided", avx: "undecided" });
     expect(features({ ...cpu, start })).toEqual({ aes: "needed", avx: "compiledFor" });
   });
 });
 
 it("is undecided where a program may refuse without", () => {
-  const start = { needed: {}, mayRefuse: ["avx2", "sse2"], reached: [], unchosen: [], isWhole };
+  const start = {
+    needed: {},
+    mayRefuse: ["avx2", "sse2"],
+    reached: [],
+    unchosen: [],
+    behindHanded: [],
+    isWhole,
+  };
   expect(features(code({ asks: ["cpuid"], features: {}, start }))).toEqual({ avx2: "undecided" });
 });
 

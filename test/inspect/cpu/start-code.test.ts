@@ -154,6 +154,32 @@ int main(int n, char **v) { struct work work; if (first(n) < 0) return 3; ${run}
     expect([start?.needed, start?.reached]).toEqual([{}, []]);
   });
 
+  it.each([
+    ["gcc's table", "", ""],
+    [
+      "Rust's, with the size and the alignment behind the first function",
+      "void *drop; long size, align;",
+      "make, 24, 8,",
+    ],
+  ])("may need SSSE3 where main needs nothing: %s", async (_, fields, values) => {
+    const hash = `#include <tmmintrin.h>
+__m128i state;
+void make(void);
+static int hash(int n) { state = _mm_shuffle_epi8(state, _mm_set1_epi8(n)); return n; }
+static const struct { ${fields} int (*all[1])(int); } table = {${values} {hash}};
+const void *table_of;
+__attribute__((noinline)) void make(void) { table_of = &table; }
+int question(void);
+int main(int n, char **v) { make(); return n > 9 ? question() : ((int (*const *)(int))table_of)[0](n); }
+`;
+    const { features, start } = await linked({
+      "outer.c": [outer],
+      "work.c": [hash, "-O3", "-w", "-mssse3"],
+    });
+    expect(start).toMatchObject({ reached: [], behindHanded: ["ssse3"] });
+    expect(features.ssse3).toBe("undecided");
+  });
+
   it("are not followed behind a question for more", async () => {
     const asking = needing.replace("make(&work, n)", "if (!(question() & 32)) return 0; make(&work, n)");
     const { features } = await linked({

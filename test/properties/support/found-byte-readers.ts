@@ -121,6 +121,7 @@ const rows: Readonly<Record<string, (given: Given, name: string) => unknown>> = 
   FixedPointers: ({ bytes, elf }) => fixedPointers(memorySource(bytes), elf),
   "(found: Relocation) => void": () => () => undefined,
   CodeArea: ({ elf, bytes }) => codeAreas(elf)[0] ?? { address: 0, offset: 0, size: bytes.length },
+  "(target: number) => number | null": () => () => null,
   FunctionReader: ({ bytes, elf, ranges }) =>
     functionReader(memorySource(bytes), elf, ranges, fixedPointers(memorySource(bytes), elf)),
   "ReadonlyMap<number, number>": () => new Map([[64, 0]]),
