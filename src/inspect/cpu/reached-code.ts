@@ -81,6 +81,15 @@ export interface ReachedCode {
 
 type Way = "start" | "handed" | "behind older" | "behind handed";
 
+interface Followed {
+  readonly address: number;
+  readonly code: readonly X86Instruction[];
+  readonly way: Way;
+  /** For what the code calls. */
+  readonly queue: number[];
+  readonly handedOn: number[];
+}
+
 export function reachedFrom({
   starts,
   handing,
@@ -131,8 +140,10 @@ export function reachedFrom({
       // Behind a question all may depend on the answer, but for what no path avoids.
       if (asks || isPassed)
         for (const feature of neededBy(address)) add(feature, way, way !== "behind older");
-      if (isPassed) passed.push(address);
-      if (isPassed) continue;
+      if (isPassed) {
+        passed.push(address);
+        continue;
+      }
       if (
         way === "behind handed" ||
         (way === "handed" && all.some(({ features }) => features.includes("avx")))
@@ -153,19 +164,7 @@ export function reachedFrom({
     if (isUnchosen) unchosen.add(feature);
   }
 
-  function followFrom({
-    address,
-    code,
-    way,
-    queue,
-    handedOn,
-  }: {
-    readonly address: number;
-    readonly code: readonly X86Instruction[];
-    readonly way: Way;
-    readonly queue: number[];
-    readonly handedOn: number[];
-  }): void {
+  function followFrom({ address, code, way, queue, handedOn }: Followed): void {
     const end = code.reduce((last, each) => Math.max(last, each.end), address);
     const isNamed = reader.isStart(address);
     const isHanding = handing(address, code);
