@@ -211,12 +211,12 @@ function armStart(
   const isProgram =
     elf.type === elfType.executable || elf.segments.some(({ type }) => type === segmentType.interpreter);
   if (elf.machine !== elfMachine.aarch64 || !isProgram) return null;
-  const { refuses, mayRefuse } = refusals();
+  const { refuses, mayRefuse, isWhole } = refusals();
   const isAsking = !asks.every(isAtomicsQuestion);
-  if (isAsking && refuses.length + mayRefuse.length === 0) return null;
+  if (isAsking && isWhole && refuses.length + mayRefuse.length === 0) return null;
   const used = Object.keys(features).filter((name) => (features[name]?.instructions ?? 0) > 0);
   const reached = isAsking ? [] : used;
-  return { ...noStart, needed: refusedBy(refuses), mayRefuse, reached, unchosen: reached };
+  return { ...noStart, needed: refusedBy(refuses), mayRefuse, reached, unchosen: reached, isWhole };
 }
 
 async function decodeCode(

@@ -12,7 +12,7 @@ import type { readFunctionRanges } from "./function-ranges.ts";
 import { roomsOf } from "./function-rooms.ts";
 import { isEnding, namedCalls } from "./named-calls.ts";
 import type { Callees } from "./refusal-ways.ts";
-import { mostStepsOfFile, noRefusals, type Refusals, refusalsOf } from "./refusals.ts";
+import { mostCallees, mostStepsOfFile, noRefusals, type Refusals, refusalsOf } from "./refusals.ts";
 
 /** The kernel's auxiliary vector: AT_HWCAP and AT_HWCAP2 (Linux, include/uapi/linux/auxvec.h). */
 const vectors = new Map([
@@ -22,6 +22,7 @@ const vectors = new Map([
 /** The start passes `main` after no more instructions. */
 const mostBeforeMain = 64;
 const longestFunction = 512;
+const longestMain = 2 ** 18;
 
 export function arm64Refusals(
   source: ByteSource,
@@ -55,8 +56,8 @@ export function arm64Refusals(
   const questions = new Map<number, boolean>();
   const isQuestion = (target: number) =>
     remember(questions, target, () => named.kindAt(target, false) === "auxiliary" || isGetauxval(target));
-  const codeOf = (address: number) =>
-    Array.from({ length: Math.ceil(Math.min(lengthFrom(address), longestFunction) / 4) }, (_, each) => ({
+  const codeOf = (address: number, longest = longestFunction) =>
+    Array.from({ length: Math.ceil(Math.min(lengthFrom(address), longest) / 4) }, (_, each) => ({
       at: address + 4 * each,
       word: codeAt(address + 4 * each) ?? 0,
     }));
@@ -84,7 +85,12 @@ export function arm64Refusals(
   };
   const machineFor = (answer: Parameters<typeof arm64Machine>[1]) => arm64Machine(memory, answer);
   const isError = ({ ones }: { readonly ones: bigint }) => (ones & 0xffff_ffffn) !== 0n;
-  return refusalsOf(main, { callees, machineFor, isError, budget: { left: mostStepsOfFile } });
+  const found = refusalsOf(main, { callees, machineFor, isError, budget: { left: mostStepsOfFile } });
+  if (found.isWhole) return found;
+  // A long way without any question is no sign of a refusal.
+  const called = codeOf(main, longestMain).flatMap(({ at, word }) => callIn(word, at) ?? []);
+  const asks = called.slice(0, mostCallees).some((target) => isQuestion(target) || callees.mayAnswer(target));
+  return { ...found, isWhole: !asks };
 
   /**
    * The C library's own in a static program without names. glibc's compares its argument with AT_HWCAP and AT_HWCAP2 before all others; musl's

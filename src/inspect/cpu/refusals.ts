@@ -25,7 +25,7 @@ export const refusedBy = (refuses: readonly string[]): Readonly<Record<string, s
 /** Of all ways through a file, and no more than bytes may be decoded: a hostile file has thousands of starts. */
 export const mostStepsOfFile = 200_000;
 /** So many functions that a start calls may hand on the answer. */
-const mostCallees = 64;
+export const mostCallees = 64;
 
 /** `starts` have a name and an address each. */
 export function allRefusals(

@@ -86,4 +86,12 @@ int main(int n, char **v) {
   ])("is no refusal: %s", async (_, asked, then) => {
     expect((await needsOf(program(asked, then), "-O2")).sve).toBeOneOf([undefined, "mayBeUsed"]);
   });
+
+  it("is not proved where the way to the question is too long", async () => {
+    const far = (asked: string) =>
+      program(asked, refusing).replace("  if", '  __asm__(".rept 11000\\nnop\\n.endr");\n  if');
+    const sve = `__asm__(".arch_extension sve\\n.globl add\\nadd: add z0.s, z0.s, z1.s\\nret");`;
+    expect((await needsOf(far(`!${asks}`) + sve, "-O2")).sve).toBe("undecided");
+    expect((await needsOf(far("n > 9 && getauxval(AT_PAGESZ) < 0") + sve, "-O2")).sve).toBe("undecided");
+  });
 });
