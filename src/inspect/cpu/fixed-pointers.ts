@@ -92,6 +92,8 @@ export function fixedPointers(source: ByteSource, elf: Elf) {
      * the size and the alignment of the value stand behind the first function, which may be missing.
      */
     run(place: number): readonly number[] {
+      const isConstant = place >= constants.address && place < constants.address + constants.size;
+      if (!isConstant && !isWritten) return [];
       const rust = isRustTable(place) ? 24 : 0;
       const offset = isWritten ? offsetOfAddress(elf, place) : null;
       const written = offset === null ? null : source.read(offset, 8 * longestRun);
