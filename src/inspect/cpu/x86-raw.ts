@@ -20,19 +20,20 @@ const instructionBytes = 48;
 /** Places in an instruction. Found by decoding, as no document of the library has them. */
 const fields = findFields();
 
-/** Views of the memory, which moves when the memory grows: make them anew behind each new decoder. */
+/** The memory moves when it grows, as by the decoder of another file that is inspected at the same time: a view of before is empty then. */
 export function rawDecoder(decoder: iced.Decoder, instructions: readonly iced.Instruction[]) {
-  const [from, words, bytes] = [
-    pointerOf(decoder),
-    new Uint16Array(memory.buffer),
-    new Uint8Array(memory.buffer),
-  ];
+  const from = pointerOf(decoder);
+  let [words, bytes] = [new Uint16Array(memory.buffer), new Uint8Array(memory.buffer)];
   const pointers = Uint32Array.from(instructions, pointerOf);
   const codes = pointers.map((pointer) => (pointer + fields.code) >> 1);
   const lengths = pointers.map((pointer) => pointer + fields.length);
   return {
     /** Decodes into the instruction of this number. */
-    decode: (turn: number) => decodeAt(from, pointers[turn] ?? 0),
+    decode(turn: number): void {
+      decodeAt(from, pointers[turn] ?? 0);
+      if (bytes.length === 0)
+        [words, bytes] = [new Uint16Array(memory.buffer), new Uint8Array(memory.buffer)];
+    },
     code: (turn: number): number => words[codes[turn] ?? 0] ?? 0,
     length: (turn: number): number => bytes[lengths[turn] ?? 0] ?? 0,
   };

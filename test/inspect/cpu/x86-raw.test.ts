@@ -25,4 +25,13 @@ describe.each([32, 64])("%i bits", (bits) => {
       }
     }
   });
+
+  it("has them also after the decoder of another file made the memory grow and move", () => {
+    const decoder = new Decoder(bits, Uint8Array.of(0x90, 0x90), DecoderOptions.None);
+    const raw = rawDecoder(decoder, [new Instruction()]);
+    const other = new Decoder(bits, new Uint8Array(2 ** 26), DecoderOptions.None);
+    raw.decode(0);
+    expect(raw.length(0)).toBe(1);
+    other.free();
+  });
 });
