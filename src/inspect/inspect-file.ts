@@ -201,7 +201,7 @@ async function cpuCode(source: ByteSource, elf: Elf): Promise<CpuCode | null> {
   };
 }
 
-/** A program for AArch64 that asks nothing has nobody who could choose: all of its code may run. null for others, but for what these refuse. */
+/** A program for AArch64 that asks nothing has nobody who could choose: all of its code may run. Of others only refusals are told. null where nothing is told. */
 function armStart(
   elf: Elf,
   asks: readonly string[],

@@ -87,7 +87,7 @@ export function fixedPointers(source: ByteSource, elf: Elf) {
       return found().get(place) ?? ((isWritten && u64(bytes(), place - address)) || null);
     },
     /**
-     * The addresses that stand one behind the other from a place of constants on, as in a table of virtual functions. Up to two empty places may
+     * The addresses in a row of constants, as in a table of virtual functions. Up to two empty places may
      * stand in front of the functions (Itanium C++ ABI, 2.5.2: the offset to the top, and the type, which `-fno-rtti` leaves out). In a table of Rust
      * the size and the alignment of the value stand behind the first function, which may be missing.
      */

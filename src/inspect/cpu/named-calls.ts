@@ -10,10 +10,10 @@ import type { FunctionReader } from "./x86-functions.ts";
 /** What a name says of a function, or of the data that libgcc's question leaves; `auxiliary`: gives the kernel's answer back. */
 export type Kind = Ending | "starts" | "model" | "features2" | "auxiliary" | "atomics" | "features";
 
-/** How a function ends the program; `status`: with the first argument as its status; `fails`: with an error. */
-export type Ending = "status" | "fails" | "aborts" | "throws" | "never";
+/** How a function ends the program; `status`: with the first argument as its status. */
+export type Ending = "status" | "aborts" | "throws" | "never";
 
-const endings: ReadonlySet<Kind> = new Set(["status", "fails", "aborts", "throws", "never"]);
+const endings: ReadonlySet<Kind> = new Set(["status", "aborts", "throws", "never"]);
 export const isEnding = (kind: Kind): kind is Ending => endings.has(kind);
 
 const kinds: ReadonlyMap<string, Kind> = new Map([

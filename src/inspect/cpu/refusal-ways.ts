@@ -177,8 +177,7 @@ function callReader({ callees, isError, machine, answer }: Calling) {
     const first = node.registers.get(machine.argument);
     const end = callees.endOf(target, isPointer);
     if (end !== null) {
-      if (end === "fails") found.add("refused");
-      else if (end === "status") found.add(statusEnd(first, "passed"));
+      if (end === "status") found.add(statusEnd(first, "passed"));
       else if (end !== "never") found.add(end === "aborts" ? "refused" : "thrown");
       return null;
     }
