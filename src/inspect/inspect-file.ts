@@ -16,6 +16,7 @@ import { isAtomicsQuestion, isOwnQuestion } from "./cpu/own-questions.ts";
 import { readDispatchSigns } from "./cpu/dispatch.ts";
 import { fixedPointers } from "./cpu/fixed-pointers.ts";
 import { readFunctionRanges } from "./cpu/function-ranges.ts";
+import { goRefusals } from "./cpu/go-refusals.ts";
 import { goDemands, goSign } from "./cpu/go-runtime.ts";
 import { codeRegions } from "./cpu/regions.ts";
 import { refusedBy, type Refusals } from "./cpu/refusals.ts";
@@ -194,11 +195,21 @@ async function cpuCode(source: ByteSource, elf: Elf): Promise<CpuCode | null> {
       : // Go's compiler writes SSE beside AVX, so that encodings say nothing.
         {
           evidence: isX86 ? null : code.evidence,
-          start: { ...noStart, needed: { ...start?.needed, ...go } },
+          start: goStart(start, go, goRefusals(source, elf, functions, pointers)),
         }),
     answersBy: answeringExports(source, elf, functions, asking),
     calls: asks.every(isOwnQuestion) && hasFeatures ? importedFunctions(source, elf) : [],
   };
+}
+
+/** Go's compiler takes nothing for granted but what its runtime demands. */
+function goStart(
+  start: CpuCode["start"],
+  demands: Readonly<Record<string, string>>,
+  { refuses, mayRefuse, isWhole }: Refusals,
+): CpuCode["start"] {
+  const needed = { ...start?.needed, ...refusedBy(refuses), ...demands };
+  return { ...noStart, needed, mayRefuse: mayRefuse.filter((name) => !(name in needed)), isWhole };
 }
 
 /** A program for AArch64 that asks nothing has nobody who could choose: all of its code may run. Of others only refusals are told. null where nothing is told. */

@@ -85,7 +85,7 @@ export function arm64Refusals(
   };
   const machineFor = (answer: Parameters<typeof arm64Machine>[1]) => arm64Machine(memory, answer);
   const isError = ({ ones }: { readonly ones: bigint }) => (ones & 0xffff_ffffn) !== 0n;
-  const found = refusalsOf(main, { callees, machineFor, isError, budget: { left: mostStepsOfFile } });
+  const found = refusalsOf([main], { callees, machineFor, isError, budget: { left: mostStepsOfFile } });
   if (found.isWhole) return found;
   // A long way without any question is no sign of a refusal.
   const called = codeOf(main, longestMain).flatMap(({ at, word }) => callIn(word, at) ?? []);

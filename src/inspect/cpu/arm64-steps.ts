@@ -10,10 +10,12 @@ import type { Answer, Known, Machine, Step } from "./refusal-ways.ts";
 
 /** X19 to X29 and the stack (AAPCS64, "General-purpose registers"). */
 const kept: ReadonlySet<number> = new Set([...Array.from({ length: 11 }, (_, each) => 19 + each), stack]);
+/** Go gives back no register of the caller's, but the goroutine's and those of the stack (Go, src/cmd/compile/abi-internal.md). */
+export const keptByGo: ReadonlySet<number> = new Set([28, 29, stack]);
 
-export function arm64Machine(memory: Memory, answer: Answer): Machine {
+export function arm64Machine(memory: Memory, answer: Answer, keeps = kept): Machine {
   return {
-    ...{ result: 0, argument: 0, stack, kept, free: () => {} },
+    ...{ result: 0, argument: 0, stack, kept: keeps, free: () => {} },
     step(place, before) {
       const word = memory.codeAt(place);
       if (word === null) return { kind: "lost" };

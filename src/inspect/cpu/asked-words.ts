@@ -23,6 +23,8 @@ export interface AskedWords {
   /** A function that hands on the answer. */
   readonly mayAnswer: (target: number) => boolean;
   readonly pointers: FixedPointers;
+  /** The names of a bit that code tests by a number that nobody knows; null where no need is told. */
+  readonly anyBit: readonly string[] | null;
 }
 
 /** Vendor, type and subtype of the CPU stand before the bits (libgcc, struct __processor_model). */
@@ -92,7 +94,7 @@ export function askedWords(
   };
   return {
     at: wordAt,
-    pointers,
+    ...{ pointers, anyBit: null },
     leaf(leaf, part, register) {
       const name = `${leaf === null ? "" : (leaf >>> 0).toString(16)} ${register}`;
       const text = leaf === 7 && part !== 0 ? undefined : (bits.leaves as Record<string, string>)[name];

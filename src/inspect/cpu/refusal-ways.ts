@@ -5,7 +5,7 @@ import { noBits, numberOf } from "./known-bits.ts";
 import type { Ending } from "./named-calls.ts";
 
 export interface Known {
-  /** By the number of the register; below 0 by the place on the stack, for the CPU's answers alone. */
+  /** By the number of the register; below 0 by the place on the stack, for the CPU's answers alone; from {@link firstData} on by the place of a byte. */
   readonly registers: ReadonlyMap<number, Value>;
   readonly flags: Flags | null;
 }
@@ -66,8 +66,13 @@ export interface Callees {
   readonly pointerAt: (place: number) => number | null;
 }
 
+/** No program has data in its first page. */
+export const firstData = 4096;
+
 interface Node extends Known {
   readonly place: number;
+  /** The starts that run behind this one. */
+  readonly following: readonly number[];
   /** The callers, with what they had in registers that a function gives back. */
   readonly callers: readonly { readonly place: number; readonly registers: Node["registers"] }[];
 }
@@ -127,6 +132,13 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
     return { ends: found, decided, isCut };
   }
 
+  /** The node at the start of functions that run one behind the other, with what is known of data. */
+  function begin([first = 0, ...following]: readonly number[], before: Known["registers"] = new Map()): Node {
+    const data = [...before].filter(([name]) => name >= firstData);
+    const registers = new Map<number, Value>([[machine.stack, { at: stack }], ...data]);
+    return { place: first, registers, flags: null, callers: [], following };
+  }
+
   function step(node: Node, found: Set<End>, decided: Node[], queue: Node[]): Node | null {
     const done = machine.step(node.place, node);
     if (done.kind === "next") return { ...node, ...done.known, place: done.next };
@@ -140,7 +152,12 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
       if (asked) decided.push(then);
       return then;
     }
-    if (done.kind === "return") return calls.returned(node, found);
+    if (done.kind === "return") {
+      const { callers, following, registers } = node;
+      return callers.length === 0 && following.length > 0
+        ? begin(following, registers)
+        : calls.returned(node, found);
+    }
     if (done.kind === "trap" || done.kind === "lost") {
       found.add(done.kind === "trap" ? "refused" : "passed");
       return null;
@@ -149,13 +166,7 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
   }
 
   return {
-    /** The node at the start of a function. */
-    begin: (place: number): Node => ({
-      place,
-      registers: new Map([[machine.stack, { at: stack }]]),
-      flags: null,
-      callers: [],
-    }),
+    begin,
     ends,
     free: machine.free,
   };
@@ -213,7 +224,8 @@ function callReader({ callees, isError, machine, answer }: Calling) {
       found.add(result !== undefined && !("at" in result) && isError(result) ? "refused" : "passed");
       return null;
     }
-    const own = given(caller.registers, result);
+    const data = [...registers].filter(([name]) => name >= firstData);
+    const own = given(new Map([...caller.registers, ...data]), result);
     return { ...node, place: caller.place, registers: own, flags: null, callers: callers.slice(0, -1) };
   }
 
@@ -232,7 +244,9 @@ function keptOf(
   const isHanded = [...registers].some(
     ([name, value]) => name >= 0 && !kept.has(name) && "at" in value && value.at < 0,
   );
-  const own = new Map([...registers].filter(([name]) => kept.has(name) || (name < 0 && !isHanded)));
+  const own = new Map(
+    [...registers].filter(([name]) => kept.has(name) || name >= firstData || (name < 0 && !isHanded)),
+  );
   return given == null ? own : own.set(result, given);
 }
 
@@ -273,8 +287,8 @@ function withAnswersAlone(node: Node): Node {
   return { ...node, registers, flags: node.flags?.asked ? node.flags : null };
 }
 
-const placesOf = ({ place, callers }: Pick<Node, "place" | "callers">) =>
-  [place, ...callers.map((each) => each.place)].join();
+const placesOf = ({ place, callers, following }: Pick<Node, "place" | "callers" | "following">) =>
+  [following.length, place, ...callers.map((each) => each.place)].join();
 
 function keyOf({ registers, flags, ...node }: Node): string {
   const values = [...registers].map(([name, value]) =>

@@ -45,7 +45,7 @@ export function allRefusals(
     if (isError === undefined || been.has(address)) return [];
     been.add(address);
     const code = reader.instructions(address) ?? [];
-    const own = () => refusalsOf(address, { isError, callees, machineFor, budget });
+    const own = () => refusalsOf([address], { isError, callees, machineFor, budget });
     // A constructor gives no answer back: it refuses by a call that ends the program. Of thousands each is looked at alone.
     if (name === atLoading || name === rustMain)
       return (name === rustMain || code.some(mayEnd)) && words.mayAnswer(address)
@@ -80,12 +80,12 @@ const errors: readonly { readonly of: RegExp; readonly is: (result: Bits) => boo
   { of: /^PyInit_/, is: ({ zeros }) => zeros === maskOf(8) },
 ];
 
-/** Of one start. A bit whose name is a list, with | between, stands for one of the features, and nobody knows for which. */
-export function refusalsOf(start: number, context: Omit<Walk, "seen">): Refusals {
+/** Of starts that run one behind the other. A bit whose name is a list, with | between, stands for one of the features, and nobody knows for which. */
+export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen">): Refusals {
   const seen = new Set<string>();
   const walk = walker({ ...context, seen });
   try {
-    const begin = walk.begin(start);
+    const begin = walk.begin(starts);
     const always = walk.ends(begin, new Set());
     if (always.isCut && seen.size === 0) return { ...noRefusals, isWhole: false };
     if (!always.isCut && !always.ends.has("refused") && !always.ends.has("thrown")) return noRefusals;

@@ -7,13 +7,18 @@ import type { Answer, Machine, Step } from "./refusal-ways.ts";
 import type { FunctionReader } from "./x86-functions.ts";
 import { valueReader } from "./x86-values.ts";
 
-const { RAX, RDI, RSP } = Register;
-/** The registers that a function gives back (System V ABI). */
-const kept: ReadonlySet<number> = new Set([
-  ...[Register.RBX, Register.RBP, Register.RSP, Register.R12, Register.R13, Register.R14, Register.R15],
-]);
+const { RAX, RBX, RBP, RDI, RSP, R12, R13, R14, R15 } = Register;
+/** Where a function takes and leaves a number, and the registers that the function gives back (System V ABI). */
+const systemV = { result: RAX, argument: RDI, kept: new Set([RBX, RBP, RSP, R12, R13, R14, R15]) };
+/** Go gives back no register of the caller's, but the stack's and the goroutine's (Go, src/cmd/compile/abi-internal.md). */
+export const x86GoConvention: typeof systemV = { result: RAX, argument: RAX, kept: new Set([RBP, RSP, R14]) };
 
-export function x86Machine(reader: FunctionReader, words: AskedWords, answer: Answer): Machine {
+export function x86Machine(
+  reader: FunctionReader,
+  words: AskedWords,
+  answer: Answer,
+  convention = systemV,
+): Machine {
   const values = valueReader(words, answer);
   const { instruction, placeOf } = values;
 
@@ -48,5 +53,5 @@ export function x86Machine(reader: FunctionReader, words: AskedWords, answer: An
     return { kind: isCall ? "call" : "jump", target, isPointer: !isNear, next };
   }
 
-  return { result: RAX, argument: RDI, stack: RSP, kept, step, free: values.free };
+  return { ...convention, stack: RSP, step, free: values.free };
 }

@@ -24,7 +24,7 @@ import {
   type Value,
   widen,
 } from "./known-bits.ts";
-import type { Answer, Known } from "./refusal-ways.ts";
+import { type Answer, firstData, type Known } from "./refusal-ways.ts";
 
 const { RAX, RBX, RCX, RDX, RSP } = Register;
 const onlyRead: ReadonlySet<Mnemonic> = new Set([Mnemonic.Cmp, Mnemonic.Test, Mnemonic.Push, Mnemonic.Bt]);
@@ -55,7 +55,7 @@ export function valueReader(words: AskedWords, answer: Answer) {
     const place = placeOf(registers);
     if (place === null) return null;
     const bytes = MemorySizeExt.size(instruction.memorySize);
-    if (place < 0) {
+    if (place < 0 || registers.has(place)) {
       const kept = registers.get(place);
       return kept === undefined || "at" in kept ? null : narrow(kept, bytes);
     }
@@ -69,8 +69,9 @@ export function valueReader(words: AskedWords, answer: Answer) {
 
   function computed({ registers, flags }: Known): Known {
     const { mnemonic } = instruction;
+    const untold = mnemonic === Mnemonic.Bt && words.anyBit !== null ? answer(words.anyBit, 0) : null;
     const [first, second] = [
-      instruction.opCount > 0 ? read(0, registers) : null,
+      instruction.opCount > 0 ? (read(0, registers) ?? untold) : null,
       instruction.opCount > 1 ? read(1, registers) : null,
     ];
     const one = first !== null && "at" in first ? null : first;
@@ -83,10 +84,15 @@ export function valueReader(words: AskedWords, answer: Answer) {
     if (mnemonic === Mnemonic.Cpuid) return { registers: answered(after, words, answer), flags };
     for (const register of writtenBy(instruction, info)) after.delete(RegisterExt.fullRegister(register));
     const stored = isMemory && !onlyRead.has(mnemonic) ? (placeOf(registers) ?? 0) : 0;
-    if (stored < 0)
-      for (const name of registers.keys()) if (name > stored - 8 && name < stored + size) after.delete(name);
+    if (stored < 0 || stored >= firstData)
+      for (const name of registers.keys())
+        if (name > stored - (stored < 0 ? 8 : 1) && name < stored + size) after.delete(name);
     const set = (value: Value | null) => {
-      if (stored < 0 && value !== null && !("at" in value) && value.asked) after.set(stored, value);
+      const isNumber = value !== null && !("at" in value);
+      if (stored < 0 && isNumber && value.asked) after.set(stored, value);
+      // A program keeps what it has found out in a byte.
+      if (stored >= firstData && size === 1 && isNumber && (value.asked || numberOf(value) !== null))
+        after.set(stored, value);
       if (instruction.op0Kind !== OpKind.Register || value === null) return;
       const register = instruction.op0Register;
       const before = registers.get(RegisterExt.fullRegister(register));
@@ -109,6 +115,11 @@ export function valueReader(words: AskedWords, answer: Answer) {
       });
     }
     if (instruction.rflagsModified === 0) return { registers: after, flags };
+    const isZeroTest =
+      (mnemonic === Mnemonic.Test && isSame) || (mnemonic === Mnemonic.Cmp && numberOf(other) === 0);
+    // No address is zero.
+    if (isZeroTest && first !== null && "at" in first)
+      return { registers: after, flags: { zero: false, carry: false, sign: null, asked: false } };
     return { registers: after, flags: flagsOf(mnemonic, one, other, isSame, result, size) };
   }
 

@@ -1,0 +1,138 @@
+/** Reads functions of Go programs by either CPU: what they call, read and write, and whose addresses they take. */
+
+import type { ByteSource } from "../byte-source.ts";
+import { remember } from "../../io/collections.ts";
+import { type Elf, offsetOfAddress } from "../elf/elf.ts";
+import { u32 } from "../little-endian.ts";
+import { field, has, type Memory, signed } from "./arm64-memory.ts";
+import { arm64Machine, keptByGo } from "./arm64-steps.ts";
+import type { FixedPointers } from "./fixed-pointers.ts";
+import type { readFunctionRanges } from "./function-ranges.ts";
+import { roomsOf } from "./function-rooms.ts";
+import type { Callees, Walk } from "./refusal-ways.ts";
+import { functionReader, type X86Instruction } from "./x86-functions.ts";
+import { x86GoConvention, x86Machine } from "./x86-steps.ts";
+
+interface Asking extends Pick<Callees, "endOf" | "mayAnswer"> {
+  /** The names of the bits that a called function gives back; null where no need is told. */
+  readonly givenBack: (target: number) => readonly string[] | null;
+  /** The names of the bits of answers, by their places. */
+  readonly answers: ReadonlyMap<number, readonly string[]>;
+  /** The names of bits that are tested by a number that nobody knows; null where nobody is asked so. */
+  readonly anyBit: readonly string[] | null;
+}
+
+/** Each function is known by its address. */
+export interface GoCode {
+  readonly called: (start: number) => readonly number[];
+  /** In the order of the code. */
+  readonly taken: (start: number) => readonly number[];
+  readonly written: (start: number) => readonly number[];
+  /** True if the function reads one of the places, or takes its address. */
+  readonly reads: (start: number, places: ReadonlySet<number>) => boolean;
+  readonly walk: (asking: Asking) => Pick<Walk, "callees" | "machineFor">;
+  readonly free: () => void;
+}
+
+export function x86GoCode(
+  source: ByteSource,
+  elf: Elf,
+  functions: ReturnType<typeof readFunctionRanges>,
+  pointers: FixedPointers,
+): GoCode {
+  const reader = functionReader(source, elf, functions, pointers);
+  const code = new Map<number, readonly X86Instruction[]>();
+  const codeOf = (start: number) => remember(code, start, () => reader.instructions(start) ?? []);
+  return {
+    called: (start) => codeOf(start).flatMap(({ flow, target }) => (flow === "call" ? (target ?? []) : [])),
+    taken: (start) => codeOf(start).flatMap(({ takes }) => takes ?? []),
+    written: (start) => codeOf(start).flatMap(({ writes }) => writes ?? []),
+    reads: (start, places) =>
+      codeOf(start).some(({ reads, takes }) => places.has(reads ?? -1) || places.has(takes ?? -1)),
+    walk({ answers, anyBit, ...asking }) {
+      const words = {
+        ...asking,
+        at(place: number) {
+          const names = answers.get(place);
+          return names === undefined ? null : { names, shift: 0 };
+        },
+        ...{ leaf: () => null, neverReturns: () => false, hasRust: false, pointers, anyBit },
+      };
+      return {
+        callees: { ...reader, ...words, pointerAt: pointers.at },
+        machineFor: (answer) => x86Machine(reader, words, answer, x86GoConvention),
+      };
+    },
+    free: reader.free,
+  };
+}
+
+const longestFunction = 2 ** 18;
+
+export function arm64GoCode(
+  source: ByteSource,
+  elf: Elf,
+  functions: ReturnType<typeof readFunctionRanges>,
+  pointers: FixedPointers,
+): GoCode {
+  const { isStart, endAround } = roomsOf(elf, functions);
+  const lengthFrom = (address: number) => (endAround(address) ?? Number.POSITIVE_INFINITY) - address;
+  const code = new Map<number, ReturnType<typeof addressesIn>>();
+  const codeOf = (start: number) =>
+    remember(code, start, () => {
+      const offset = offsetOfAddress(elf, start);
+      const room = Math.min(lengthFrom(start), longestFunction);
+      return addressesIn(offset === null ? new Uint8Array(0) : source.read(offset, room), start);
+    });
+  const words = new Map<number, number | null>();
+  const codeAt = (place: number) =>
+    remember(words, place, () => {
+      const offset = endAround(place) === null || place % 4 !== 0 ? null : offsetOfAddress(elf, place);
+      const bytes = offset === null ? null : source.read(offset, 4);
+      return bytes === null || bytes.length < 4 ? null : u32(bytes, 0);
+    });
+  return {
+    called: (start) => codeOf(start).called,
+    taken: (start) => codeOf(start).taken,
+    written: (start) => codeOf(start).written,
+    reads(start, places) {
+      const { read, taken } = codeOf(start);
+      return [...read, ...taken].some((place) => places.has(place));
+    },
+    walk({ answers, ...asking }) {
+      const memory: Memory = {
+        ...{ codeAt, pointerAt: pointers.at },
+        answerAt: (place) => answers.get(place) ?? null,
+      };
+      const own = { isStart, endAround, lengthFrom, neverReturns: () => false, pointerAt: pointers.at };
+      return {
+        callees: { ...own, ...asking },
+        machineFor: (answer) => arm64Machine(memory, answer, keptByGo),
+      };
+    },
+    free: () => {},
+  };
+}
+
+/** An address takes a page and a distance (DDI 0487, C6.2: ADRP, then ADD, a load or a store). */
+function addressesIn(code: Uint8Array, start: number) {
+  const [called, taken, read, written]: [number[], number[], number[], number[]] = [[], [], [], []];
+  const pages = new Map<number, number>();
+  for (let at = 0; at + 4 <= code.length; at += 4) {
+    const word = u32(code, at);
+    const [to, base, number] = [field(word, 0, 5), field(word, 5, 5), field(word, 10, 12)];
+    if (has(word, 0xfc00_0000, 0x9400_0000)) called.push(start + at + 4 * signed(field(word, 0, 26), 26));
+    else if (has(word, 0x9f00_0000, 0x9000_0000)) {
+      const distance = signed(field(word, 5, 19) * 4 + field(word, 29, 2), 21);
+      pages.set(to, (Math.floor((start + at) / 4096) + distance) * 4096);
+    } else {
+      const page = pages.get(base);
+      if (page === undefined) continue;
+      if (has(word, 0xffc0_0000, 0x9100_0000)) taken.push(page + number);
+      // A load or store of a register, which is no vector.
+      if (has(word, 0x3f00_0000, 0x3900_0000))
+        (field(word, 22, 2) === 0 ? written : read).push(page + number * 2 ** field(word, 30, 2));
+    }
+  }
+  return { called, taken, read, written };
+}
