@@ -28,6 +28,8 @@ export interface GoCode {
   /** In the order of the code. */
   readonly taken: (start: number) => readonly number[];
   readonly written: (start: number) => readonly number[];
+  /** The numbers that the function writes to the stack. */
+  readonly numbers: (start: number) => readonly number[];
   /** True if the function reads one of the places, or takes its address. */
   readonly reads: (start: number, places: ReadonlySet<number>) => boolean;
   readonly walk: (asking: Asking) => Pick<Walk, "callees" | "machineFor">;
@@ -47,6 +49,7 @@ export function x86GoCode(
     called: (start) => codeOf(start).flatMap(({ flow, target }) => (flow === "call" ? (target ?? []) : [])),
     taken: (start) => codeOf(start).flatMap(({ takes }) => takes ?? []),
     written: (start) => codeOf(start).flatMap(({ writes }) => writes ?? []),
+    numbers: (start) => codeOf(start).flatMap(({ at }) => numberIn(reader.bytesFrom(at)) ?? []),
     reads: (start, places) =>
       codeOf(start).some(({ reads, takes }) => places.has(reads ?? -1) || places.has(takes ?? -1)),
     walk({ answers, anyBit, ...asking }) {
@@ -65,6 +68,13 @@ export function x86GoCode(
     },
     free: reader.free,
   };
+}
+
+/** MOV of a number of four bytes to a place beside the stack's register (Intel SDM 2, "ModR/M and SIB bytes"). */
+function numberIn(bytes: Uint8Array | null): number | null {
+  if (bytes === null || bytes[0] !== 0x48 || bytes[1] !== 0xc7 || bytes[3] !== 0x24) return null;
+  const at = bytes[2] === 0x04 ? 4 : bytes[2] === 0x44 ? 5 : bytes[2] === 0x84 ? 8 : null;
+  return at === null || at + 4 > bytes.length ? null : u32(bytes, at);
 }
 
 const longestFunction = 2 ** 18;
@@ -95,6 +105,8 @@ export function arm64GoCode(
     called: (start) => codeOf(start).called,
     taken: (start) => codeOf(start).taken,
     written: (start) => codeOf(start).written,
+    // Nobody knows of which numbers a program for AArch64 asks.
+    numbers: () => [],
     reads(start, places) {
       const { read, taken } = codeOf(start);
       return [...read, ...taken].some((place) => places.has(place));

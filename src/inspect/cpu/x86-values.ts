@@ -69,10 +69,11 @@ export function valueReader(words: AskedWords, answer: Answer) {
 
   function computed({ registers, flags }: Known): Known {
     const { mnemonic } = instruction;
-    const untold = mnemonic === Mnemonic.Bt && words.anyBit !== null ? answer(words.anyBit, 0) : null;
+    // A bit that is tested by a number which nobody knows.
+    const anyBit = mnemonic === Mnemonic.Bt && words.anyBit !== null ? answer(words.anyBit, 0) : null;
     const [first, second] = [
-      instruction.opCount > 0 ? (read(0, registers) ?? untold) : null,
-      instruction.opCount > 1 ? read(1, registers) : null,
+      instruction.opCount > 0 ? (read(0, registers) ?? anyBit) : null,
+      instruction.opCount > 1 ? (read(1, registers) ?? (anyBit && constant(0))) : null,
     ];
     const one = first !== null && "at" in first ? null : first;
     const other = second !== null && "at" in second ? null : second;
