@@ -13,7 +13,7 @@ import type { Callees, Walk } from "./refusal-ways.ts";
 import { functionReader, type X86Instruction } from "./x86-functions.ts";
 import { x86GoConvention, x86Machine } from "./x86-steps.ts";
 
-interface Asking extends Pick<Callees, "endOf" | "mayAnswer"> {
+interface Asking extends Pick<Callees, "endOf" | "mayAnswer" | "givesAddress"> {
   /** The names of the bits that a called function gives back; null where no need is told. */
   readonly givenBack: (target: number) => readonly string[] | null;
   /** The names of the bits of answers, by their places. */

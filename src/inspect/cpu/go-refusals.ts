@@ -3,7 +3,7 @@
  * `github.com/klauspost/cpuid`.
  */
 
-import { remember } from "../../io/collections.ts";
+import { compareText, remember } from "../../io/collections.ts";
 import type { ByteSource } from "../byte-source.ts";
 import { type Elf, elfMachine } from "../elf/elf.ts";
 import type { FixedPointers } from "./fixed-pointers.ts";
@@ -27,6 +27,8 @@ const endings: readonly { readonly of: RegExp; readonly is: Ending | "panics" }[
   // An index that is out of range is no refusal, and the stack only grows.
   { of: /^runtime\.(?:goPanic|panic|morestack)\w*(?:\.abi0)?$/, is: "never" },
 ];
+/** What makes an error gives no nil back; where Go's own `fmt.errorf` does, code behind the call makes another error. */
+const errors = /^(?:errors\.New|fmt\.[Ee]rrorf|github\.com\/pkg\/errors\.(?:New|Errorf))$/;
 /** Called by functions with a `defer`, which may catch a panic. */
 const deferred = "runtime.deferreturn";
 
@@ -45,6 +47,7 @@ export function goRefusals(
     name === deferred ||
     initOf.test(name) ||
     isGoAnswer(name) ||
+    errors.test(name) ||
     endings.some(({ of }) => of.test(name));
   const names = goFunctionsNamed(source, elf, isWanted);
   if (![...names.values()].some(isGoAnswer)) return noRefusals;
@@ -60,6 +63,16 @@ export function goRefusals(
   } finally {
     code.free();
   }
+}
+
+/** The variables of a package before its functions, and `main` last. */
+function byOrder([, one]: readonly [number, string], [, other]: readonly [number, string]): number {
+  const keyOf = (name: string) => {
+    const [, path = "", count = "-1"] = /^(.*)\.init(?:\.(\d+))?$/.exec(name) ?? [];
+    return { isMain: Number(path === "main"), path, count: Number(count) };
+  };
+  const [a, b] = [keyOf(one), keyOf(other)];
+  return a.isMain - b.isMain || compareText(a.path, b.path) || a.count - b.count;
 }
 
 function ofStarts(
@@ -84,14 +97,14 @@ function ofStarts(
             .slice(0, mostCallees)
             .some((each) => leads(each, calls - 1))),
     );
-  const inits = [...names].flatMap(([at, name]) =>
-    initOf.test(name) && !ownInit.test(name) && leads(at) ? [at] : [],
-  );
   const [main] = [...names].find(([, name]) => name === "main.main") ?? [];
-  // `main` may read what an `init` keeps.
-  for (const place of inits.slice(0, mostInits).flatMap(code.written)) places.add(place);
+  const all = [...names].filter(([, name]) => initOf.test(name) && !ownInit.test(name)).sort(byOrder);
+  const askingInits = () => all.flatMap(([at]) => (leads(at) ? [at] : [])).slice(0, mostInits);
+  // What one keeps the next one and `main` may read.
+  for (const place of askingInits().flatMap(code.written)) places.add(place);
+  const inits = askingInits();
   const isMainAsking = main !== undefined && leads(main);
-  const starts = [...inits.slice(0, mostInits), ...(isMainAsking ? [main] : [])];
+  const starts = [...inits, ...(isMainAsking ? [main] : [])];
   if (starts.length === 0) return noRefusals;
   const entered = starts.flatMap((start) => [start, ...code.called(start).slice(0, mostCallees)]);
   const mayRecover = entered.flatMap(code.called).some((target) => names.get(target) === deferred);
@@ -104,6 +117,7 @@ function ofStarts(
     ...code.walk({
       ...{ answers, mayAnswer: (target: number) => leads(target), anyBit },
       givenBack: (target) => (questions.has(target) ? anyBit : null),
+      givesAddress: (target) => errors.test(names.get(target) ?? ""),
       endOf(target) {
         const name = names.get(target);
         const is = name === undefined ? undefined : endings.find(({ of }) => of.test(name))?.is;

@@ -56,6 +56,8 @@ export interface Callees {
   readonly lengthFrom: (address: number) => number;
   /** The names of the bits that a called function gives back for an argument; null where no need is told. */
   readonly givenBack: (target: number, argument: number | null) => readonly string[] | null;
+  /** True for a function that always gives an address back, as of an error in Go. */
+  readonly givesAddress?: (target: number) => boolean;
   /** How a called function ends the program; null if the function returns. */
   readonly endOf: (target: number, isPointer: boolean) => Ending | null;
   /** A function that ends the program by what it calls, as Rust's own exit does. */
@@ -213,7 +215,8 @@ function callReader({ callees, isError, machine, answer }: Calling) {
         place: callee,
         callers: back === null ? node.callers : [...node.callers, back],
       };
-    const after = { ...node, registers: given(node.registers, names && answer(names, 0)), flags: null };
+    const result = callees.givesAddress?.(callee) ? { at: callee } : names && answer(names, 0);
+    const after = { ...node, registers: given(node.registers, result), flags: null };
     return back === null ? returned(after, found) : { ...after, place: next };
   }
 
