@@ -195,7 +195,7 @@ async function cpuCode(source: ByteSource, elf: Elf): Promise<CpuCode | null> {
       : // Go's compiler writes SSE beside AVX, so that encodings say nothing.
         {
           evidence: isX86 ? null : code.evidence,
-          start: goStart(start, go, goRefusals(source, elf, functions, pointers)),
+          start: goStart(start, go, goRefusals(source, elf, pointers)),
         }),
     answersBy: answeringExports(source, elf, functions, asking),
     calls: asks.every(isOwnQuestion) && hasFeatures ? importedFunctions(source, elf) : [],

@@ -4,33 +4,37 @@ import { type ByteSource, ownPages } from "../byte-source.ts";
 import { readEhFrame } from "../elf/eh-frame.ts";
 import { type Elf, sectionType } from "../elf/elf.ts";
 import { readSymbols, symbolType } from "../elf/symbols.ts";
-import { eachGoFunction, isGoTable } from "./go-functions.ts";
 
 /** The largest library that was seen has one million. More count as code outside functions. */
 export const maxFunctions = 4_000_000;
 
-/** Reads unwinding data and Go's table, which survive `strip`, and symbols. Sorted by address; of functions with one address the longest counts. */
+/** Reads unwinding data, which survives `strip`, and symbols. Sorted by address; of functions with one address the longest counts. */
 export function readFunctionRanges(source: ByteSource, elf: Elf) {
-  const found = createColumns(mostRanges(elf));
-  const unwinding = elf.sections.find(({ name }) => name === ".eh_frame");
-  if (unwinding !== undefined) readEhFrame(source, unwinding, found.add);
-  eachGoFunction(source, elf, found.add);
-  for (const table of ["symbols", "dynamicSymbols"] as const)
-    for (const { type, address, size, isImport } of readSymbols(source, elf, table))
-      if (!isImport && (type === symbolType.function || type === symbolType.indirectFunction))
-        found.add(address, size);
+  return collectRanges(mostRanges(elf), (add) => {
+    const unwinding = elf.sections.find(({ name }) => name === ".eh_frame");
+    if (unwinding !== undefined) readEhFrame(source, unwinding, add);
+    for (const table of ["symbols", "dynamicSymbols"] as const)
+      for (const { type, address, size, isImport } of readSymbols(source, elf, table))
+        if (!isImport && (type === symbolType.function || type === symbolType.indirectFunction))
+          add(address, size);
+  });
+}
+
+/** Sorts the ranges that `tell` adds, at most so many. */
+export function collectRanges(most: number, tell: (add: (address: number, size: number) => void) => void) {
+  const found = createColumns(most);
+  tell(found.add);
   return longestOf(found.addresses(), found.sizes());
 }
 
-/** The distances of a function and of its record in Go's table. Records of unwinding data and symbols are longer. */
-const shortestRecord = 8;
+/** Length, pointer, address and size of a record of unwinding data (LSB Core, "Exception Frames"), with the shortest encoding. */
+const shortestRecord = 12;
+
+/** Symbols are longer than records. */
 function mostRanges({ sections }: Elf): number {
   const tables = sections.filter(
     ({ name, type }) =>
-      name === ".eh_frame" ||
-      isGoTable(name) ||
-      type === sectionType.symbols ||
-      type === sectionType.dynamicSymbols,
+      name === ".eh_frame" || type === sectionType.symbols || type === sectionType.dynamicSymbols,
   );
   return Math.min(maxFunctions, Math.ceil(tables.reduce((sum, { size }) => sum + size, 0) / shortestRecord));
 }

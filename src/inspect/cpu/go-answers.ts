@@ -9,14 +9,16 @@ import { u16, u64 } from "../little-endian.ts";
 import bits from "./asked-features.json" with { type: "json" };
 import type { GoCode } from "./go-code.ts";
 
-const options = /(?:^|\/)golang\.org\/x\/sys\/cpu\.initOptions$/;
+/** Go's own library has a copy below `vendor/`, which no other package can read. */
+const options = /^(?!vendor\/)(?:.*\/)?golang\.org\/x\/sys\/cpu\.initOptions$/;
 const cpuid = "^(?:.*/)?github\\.com/klauspost/cpuid(?:/v\\d+)?\\.";
 const detect = new RegExp(`${cpuid}Detect$`);
 const featureNames = new RegExp(`${cpuid}FeatureID\\.String$`);
 const question = new RegExp(`${cpuid}(?:\\(\\*CPUInfo\\)|CPUInfo)\\.(?:Supports|Has|HasAll|AnyOf|X64Level)$`);
 
 export const isGoAnswer = (name: string) =>
-  [options, detect, featureNames, question].some((each) => each.test(name));
+  (name.includes("/cpu.") && options.test(name)) ||
+  (name.includes("/cpuid") && [detect, featureNames, question].some((each) => each.test(name)));
 
 export interface GoAnswers {
   /** The names of the bits of answers, by their places. */
@@ -29,6 +31,9 @@ export interface GoAnswers {
 
 const [mostOptions, optionBytes, longestOption] = [128, 32, 24];
 const [mostFeatures, longestFeature] = [512, 32];
+/** So many addresses may be those of a list. */
+const mostTaken = 64;
+const mostWords = 32;
 
 /** `names` are of {@link isGoAnswer} and others, by the addresses of the functions. */
 export function goAnswers(
@@ -74,8 +79,8 @@ const mostData = 2 ** 31;
  * same order (golang.org/x/sys, cpu/cpu_x86.go and cpu/cpu_arm64.go). Gives the features by the places of the answers.
  */
 function optionsIn(source: ByteSource, elf: Elf, taken: readonly number[]): readonly [number, string][] {
-  const places = [...new Set(taken.filter((place) => isEmpty(elf, place)))];
-  const lists = taken.map((place) => namesIn(source, elf, place));
+  const places = [...new Set(taken.filter((place) => isEmpty(elf, place)))].slice(0, mostOptions);
+  const lists = taken.slice(0, mostTaken).map((place) => namesIn(source, elf, place));
   // Behind the answers the copy itself may be written to a place.
   const list = lists.find(
     ({ length }) => length > 0 && (length === places.length || length + 1 === places.length),
@@ -110,12 +115,13 @@ function numberedIn(source: ByteSource, elf: Elf, taken: readonly number[]): rea
     const offset = offsetOfAddress(elf, place);
     return offset === null ? new Uint8Array(0) : source.read(offset, length);
   };
-  const texts = taken.map((place) =>
+  const lists = taken.slice(0, mostTaken);
+  const texts = lists.map((place) =>
     Buffer.from(read(place, mostFeatures * longestFeature)).toString("latin1"),
   );
   const text = texts.find((each) => each.startsWith("firstID"));
   const known: Readonly<Record<string, string>> = bits.cpuid;
-  for (const index of taken.map((place) => read(place, 2 * mostFeatures))) {
+  for (const index of lists.map((place) => read(place, 2 * mostFeatures))) {
     if (text === undefined || u16(index, 0) !== 0 || u16(index, 2) !== "firstID".length) continue;
     const found: string[] = [];
     for (let at = 0; at + 4 <= index.length && u16(index, at + 2) > u16(index, at); at += 2)
@@ -152,8 +158,6 @@ function wordsOf(
     return [[answer, ["-"]], ...words];
   }
   const unknown = new Array<string>(64).fill(anyOf(elf, numbered));
-  return Array.from({ length: Math.ceil(Math.max(0, threads - answer) / 8) }, (_, each) => [
-    answer + 8 * each,
-    unknown,
-  ]);
+  const most = Math.min(mostWords, Math.max(0, Math.ceil((threads - answer) / 8)));
+  return Array.from({ length: most }, (_, each) => [answer + 8 * each, unknown]);
 }

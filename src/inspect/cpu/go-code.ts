@@ -9,7 +9,7 @@ import { arm64Machine, keptByGo } from "./arm64-steps.ts";
 import type { FixedPointers } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
 import { roomsOf } from "./function-rooms.ts";
-import type { Callees, Walk } from "./refusal-ways.ts";
+import { type Callees, longestAnswer, type Walk } from "./refusal-ways.ts";
 import { functionReader, type X86Instruction } from "./x86-functions.ts";
 import { x86GoConvention, x86Machine } from "./x86-steps.ts";
 
@@ -24,13 +24,14 @@ interface Asking extends Pick<Callees, "endOf" | "mayAnswer" | "givesAddress"> {
 
 /** Each function is known by its address. */
 export interface GoCode {
-  readonly called: (start: number) => readonly number[];
+  /** Functions that are short enough to be followed, and those of `others`. */
+  readonly called: (start: number, others?: ReadonlySet<number>) => readonly number[];
   /** In the order of the code. */
   readonly taken: (start: number) => readonly number[];
   readonly written: (start: number) => readonly number[];
   /** The numbers that the function writes to the stack. */
   readonly numbers: (start: number) => readonly number[];
-  /** True if the function reads one of the places, or takes its address. */
+  /** True if the function reads one of the places, or takes its address; perhaps also where it does neither. */
   readonly reads: (start: number, places: ReadonlySet<number>) => boolean;
   readonly walk: (asking: Asking) => Pick<Walk, "callees" | "machineFor">;
   readonly free: () => void;
@@ -45,13 +46,23 @@ export function x86GoCode(
   const reader = functionReader(source, elf, functions, pointers);
   const code = new Map<number, readonly X86Instruction[]>();
   const codeOf = (start: number) => remember(code, start, () => reader.instructions(start) ?? []);
+  const isFollowed = (target: number, others?: ReadonlySet<number>) =>
+    others?.has(target) || reader.lengthFrom(target) <= longestAnswer;
+  const glances = new Map<number, ReturnType<typeof glanceAt>>();
+  // A program has a megabyte of code that runs before `main`, and hardly any of it asks.
+  const glanceOf = (start: number) =>
+    remember(glances, start, () => {
+      const offset = offsetOfAddress(elf, start);
+      const room = Math.min(reader.lengthFrom(start), longestFunction);
+      return glanceAt(offset === null ? new Uint8Array(0) : source.read(offset, room), start);
+    });
   return {
-    called: (start) => codeOf(start).flatMap(({ flow, target }) => (flow === "call" ? (target ?? []) : [])),
+    called: (start, others) =>
+      glanceOf(start).called.filter((each) => reader.isStart(each) && isFollowed(each, others)),
     taken: (start) => codeOf(start).flatMap(({ takes }) => takes ?? []),
     written: (start) => codeOf(start).flatMap(({ writes }) => writes ?? []),
     numbers: (start) => codeOf(start).flatMap(({ at }) => numberIn(reader.bytesFrom(at)) ?? []),
-    reads: (start, places) =>
-      codeOf(start).some(({ reads, takes }) => places.has(reads ?? -1) || places.has(takes ?? -1)),
+    reads: (start, places) => glanceOf(start).near(places),
     walk({ answers, anyBit, ...asking }) {
       const words = {
         ...asking,
@@ -67,6 +78,28 @@ export function x86GoCode(
       };
     },
     free: reader.free,
+  };
+}
+
+/**
+ * Without decoding: each four bytes may be the distance of a call or of data. An instruction may have a number of one, two or four bytes behind the distance
+ * (Intel SDM 2, "RIP-Relative Addressing").
+ */
+function glanceAt(code: Uint8Array, start: number) {
+  const called: number[] = [];
+  for (let at = code.indexOf(0xe8); at >= 0; at = code.indexOf(0xe8, at + 1))
+    if (at + 5 <= code.length) called.push(start + at + 5 + (u32(code, at + 1) | 0));
+  return {
+    called,
+    near(places: ReadonlySet<number>): boolean {
+      const [first, last] = [Math.min(...places), Math.max(...places)];
+      for (let at = 1; at + 4 <= code.length; at++) {
+        const end = start + at + 4 + (u32(code, at) | 0);
+        if (end < first - 4 || end > last) continue;
+        if (places.has(end) || places.has(end + 1) || places.has(end + 2) || places.has(end + 4)) return true;
+      }
+      return false;
+    },
   };
 }
 
@@ -87,6 +120,8 @@ export function arm64GoCode(
 ): GoCode {
   const { isStart, endAround } = roomsOf(elf, functions);
   const lengthFrom = (address: number) => (endAround(address) ?? Number.POSITIVE_INFINITY) - address;
+  const isFollowed = (target: number, others?: ReadonlySet<number>) =>
+    others?.has(target) || lengthFrom(target) <= longestAnswer;
   const code = new Map<number, ReturnType<typeof addressesIn>>();
   const codeOf = (start: number) =>
     remember(code, start, () => {
@@ -102,7 +137,7 @@ export function arm64GoCode(
       return bytes === null || bytes.length < 4 ? null : u32(bytes, 0);
     });
   return {
-    called: (start) => codeOf(start).called,
+    called: (start, others) => codeOf(start).called.filter((each) => isFollowed(each, others)),
     taken: (start) => codeOf(start).taken,
     written: (start) => codeOf(start).written,
     // Nobody knows of which numbers a program for AArch64 asks.

@@ -5,7 +5,8 @@
 
 import { type ByteSource, windowBytes, withWindow } from "../byte-source.ts";
 import { type Elf, type ElfSection, executableSection } from "../elf/elf.ts";
-import { textAt, u32, u64 } from "../little-endian.ts";
+import { collectRanges } from "./function-ranges.ts";
+import { u32, u64 } from "../little-endian.ts";
 
 /** Of Go 1.18 and 1.19, and since Go 1.20. */
 const magics: ReadonlySet<number> = new Set([0xffff_fff0, 0xffff_fff1]);
@@ -28,33 +29,25 @@ interface GoTable {
   readonly functionsBytes: number;
 }
 
-/** By the section's name, which has another one before it in programs that may be anywhere. */
-export const isGoTable = (name: string) => name.endsWith(".gopclntab");
-
-/** Tells the address and the size of each function. */
-export function eachGoFunction(
-  source: ByteSource,
-  elf: Elf,
-  tell: (address: number, size: number) => void,
-): void {
+/** The functions of a Go program: all of them, also of a stripped one. The table has data beside assembly as parts of functions. */
+export function goFunctionRanges(source: ByteSource, elf: Elf) {
   const table = tableOf(source, elf);
-  if (table === null) return;
-  eachEntry(source, table, (address, _, end) => tell(address, end - address));
+  return collectRanges(table?.count ?? 0, (add) => {
+    if (table !== null) eachEntry(source, table, (address, _, end) => add(address, end - address));
+  });
 }
 
-/** The addresses of the functions whose names are wanted. Sorted by address. */
+/** The names of functions by address. `marks` stand in all wanted names: a program has a hundred thousand names, and few are looked at. */
 export function goFunctionsNamed(
   source: ByteSource,
   elf: Elf,
+  marks: readonly string[],
   isWanted: (name: string) => boolean,
 ): ReadonlyMap<number, string> {
   const table = tableOf(source, elf);
   const found = new Map<number, string>();
   if (table === null) return found;
-  const wanted = new Map<number, string>();
-  eachName(source, table, (at, name) => {
-    if (isWanted(name)) wanted.set(at, name);
-  });
+  const wanted = withWindow((window) => namesIn(source, table, window, marks, isWanted));
   if (wanted.size === 0) return found;
   withWindow((window) => {
     let [start, bytes]: [number, Uint8Array] = [0, new Uint8Array(0)];
@@ -62,10 +55,8 @@ export function goFunctionsNamed(
       const at = record + nameInRecord;
       if (at < start || at + 4 > start + bytes.length) {
         start = at;
-        bytes = source.readOver(
-          table.functions + at,
-          window.subarray(0, Math.max(0, Math.min(windowBytes, table.functionsBytes - at))),
-        );
+        const room = Math.max(0, Math.min(windowBytes, table.functionsBytes - at));
+        bytes = source.readOver(table.functions + at, window.subarray(0, room));
       }
       const name = wanted.get(u32(bytes, at - start));
       if (name !== undefined) found.set(address, name);
@@ -74,8 +65,38 @@ export function goFunctionsNamed(
   return found;
 }
 
+/** Names by their places behind the start of the names. */
+function namesIn(
+  source: ByteSource,
+  { names, namesBytes }: GoTable,
+  window: Uint8Array,
+  marks: readonly string[],
+  isWanted: (name: string) => boolean,
+): ReadonlyMap<number, string> {
+  const wanted = new Map<number, string>();
+  for (let start = 0; start < namesBytes; ) {
+    const read = source.readOver(
+      names + start,
+      window.subarray(0, Math.min(windowBytes, namesBytes - start)),
+    );
+    const bytes = Buffer.from(read.buffer, read.byteOffset, read.length);
+    for (const mark of marks)
+      for (let at = bytes.indexOf(mark); at >= 0; ) {
+        const begin = bytes.lastIndexOf(0, at) + 1;
+        const end = bytes.indexOf(0, at);
+        if (end < 0) break;
+        const name = end - begin > longestName ? "" : bytes.toString("latin1", begin, end);
+        if (isWanted(name)) wanted.set(start + begin, name);
+        at = bytes.indexOf(mark, end);
+      }
+    // A name that is longer than the window is none.
+    start += bytes.lastIndexOf(0) + 1 || bytes.length + 1;
+  }
+  return wanted;
+}
+
 function tableOf(source: ByteSource, { sections }: Elf): GoTable | null {
-  const section = sections.find(({ name }) => isGoTable(name));
+  const section = sections.find(({ name }) => name.endsWith(".gopclntab"));
   if (section === undefined) return null;
   const { offset, size } = section;
   const head = source.read(offset, headerBytes + 24);
@@ -119,23 +140,5 @@ function eachEntry(
     const bytes = source.read(functions + entryBytes * start, entryBytes * number + 4);
     for (let at = 0; at + entryBytes + 4 <= bytes.length; at += entryBytes)
       tell(text + u32(bytes, at), u32(bytes, at + 4), text + u32(bytes, at + entryBytes));
-  }
-}
-
-/** `at` is the place of the name behind the start of the names. */
-function eachName(
-  source: ByteSource,
-  { names, namesBytes }: GoTable,
-  tell: (at: number, name: string) => void,
-): void {
-  for (let start = 0; start < namesBytes; ) {
-    const bytes = source.read(names + start, Math.min(windowBytes, namesBytes - start));
-    let at = 0;
-    for (let end = bytes.indexOf(0); end >= 0; end = bytes.indexOf(0, at)) {
-      if (end - at <= longestName) tell(start + at, textAt(bytes, at, longestName));
-      at = end + 1;
-    }
-    // A name that is longer than the window is none.
-    start += at === 0 ? bytes.length + 1 : at;
   }
 }

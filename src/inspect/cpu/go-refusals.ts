@@ -7,10 +7,9 @@ import { compareText, remember } from "../../io/collections.ts";
 import type { ByteSource } from "../byte-source.ts";
 import { type Elf, elfMachine } from "../elf/elf.ts";
 import type { FixedPointers } from "./fixed-pointers.ts";
-import type { readFunctionRanges } from "./function-ranges.ts";
 import { anyOf, type GoAnswers, goAnswers, isGoAnswer } from "./go-answers.ts";
 import { arm64GoCode, type GoCode, x86GoCode } from "./go-code.ts";
-import { goFunctionsNamed } from "./go-functions.ts";
+import { goFunctionRanges, goFunctionsNamed } from "./go-functions.ts";
 import type { Ending } from "./named-calls.ts";
 import { mostCallees, mostStepsOfFile, noRefusals, type Refusals, refusalsOf } from "./refusals.ts";
 
@@ -32,29 +31,29 @@ const errors = /^(?:errors\.New|fmt\.[Ee]rrorf|github\.com\/pkg\/errors\.(?:New|
 /** Called by functions with a `defer`, which may catch a panic. */
 const deferred = "runtime.deferreturn";
 
-const mostInits = 64;
+const main = "main.main";
+
+/** What stands in the names, of which only few are looked at. */
+const marks = ["/cpu", ".init", main, "os.Exit", ".Fatal", "runtime.", "errors.", "fmt."];
+const isWanted = (name: string) =>
+  name === main ||
+  name === deferred ||
+  initOf.test(name) ||
+  isGoAnswer(name) ||
+  errors.test(name) ||
+  endings.some(({ of }) => of.test(name));
+
+const [mostInits, mostKept] = [64, 1024];
 /** So many calls lead to the function that asks: Go hands on an error through some functions. */
 const mostCalls = 2;
 
-export function goRefusals(
-  source: ByteSource,
-  elf: Elf,
-  functions: ReturnType<typeof readFunctionRanges>,
-  pointers: FixedPointers,
-): Refusals {
-  const isWanted = (name: string) =>
-    name === "main.main" ||
-    name === deferred ||
-    initOf.test(name) ||
-    isGoAnswer(name) ||
-    errors.test(name) ||
-    endings.some(({ of }) => of.test(name));
-  const names = goFunctionsNamed(source, elf, isWanted);
+export function goRefusals(source: ByteSource, elf: Elf, pointers: FixedPointers): Refusals {
+  const names = goFunctionsNamed(source, elf, marks, isWanted);
   if (![...names.values()].some(isGoAnswer)) return noRefusals;
   const code = (elf.machine === elfMachine.x86_64 ? x86GoCode : arm64GoCode)(
     source,
     elf,
-    functions,
+    goFunctionRanges(source, elf),
     pointers,
   );
   try {
@@ -82,6 +81,7 @@ function ofStarts(
   { answers, numbered, questions }: GoAnswers,
 ): Refusals {
   const places = new Set(answers.keys());
+  const calledBy = (target: number) => code.called(target, questions).slice(0, mostCallees);
   const leading = new Map<string, boolean>();
   /** The function asks, or calls one that does. */
   const leads = (target: number, calls = mostCalls): boolean =>
@@ -91,23 +91,20 @@ function ofStarts(
       () =>
         questions.has(target) ||
         code.reads(target, places) ||
-        (calls > 0 &&
-          code
-            .called(target)
-            .slice(0, mostCallees)
-            .some((each) => leads(each, calls - 1))),
+        (calls > 0 && calledBy(target).some((each) => leads(each, calls - 1))),
     );
-  const [main] = [...names].find(([, name]) => name === "main.main") ?? [];
+  const [last] = [...names].find(([, name]) => name === main) ?? [];
   const all = [...names].filter(([, name]) => initOf.test(name) && !ownInit.test(name)).sort(byOrder);
   const askingInits = () => all.flatMap(([at]) => (leads(at) ? [at] : [])).slice(0, mostInits);
   // What one keeps the next one and `main` may read.
-  for (const place of askingInits().flatMap(code.written)) places.add(place);
+  for (const place of askingInits().flatMap(code.written).slice(0, mostKept)) places.add(place);
   const inits = askingInits();
-  const isMainAsking = main !== undefined && leads(main);
-  const starts = [...inits, ...(isMainAsking ? [main] : [])];
+  const isMainAsking = last !== undefined && leads(last);
+  const starts = [...inits, ...(isMainAsking ? [last] : [])];
   if (starts.length === 0) return noRefusals;
-  const entered = starts.flatMap((start) => [start, ...code.called(start).slice(0, mostCallees)]);
-  const mayRecover = entered.flatMap(code.called).some((target) => names.get(target) === deferred);
+  const entered = starts.flatMap((start) => [start, ...calledBy(start)]);
+  const recovering = new Set([...names].flatMap(([at, name]) => (name === deferred ? [at] : [])));
+  const mayRecover = entered.some((each) => code.called(each, recovering).some((at) => recovering.has(at)));
   // The numbers that a start writes down are those of which the start asks.
   const numbers = entered.flatMap(code.numbers).flatMap((each) => numbered?.[each] ?? []);
   const anyBit = numbered === null ? null : [anyOf(elf, numbers)];

@@ -87,7 +87,7 @@ const mostSteps = 10_000;
 const mostMeetings = 16;
 const mostCallers = 3;
 /** A function that answers has no more bytes; libgcc's own question has three times as many. */
-const longestAnswer = 512;
+export const longestAnswer = 512;
 /** Addresses below 0 are of the stack. */
 const stack = -(2 ** 40);
 

@@ -1,0 +1,158 @@
+/**
+ * Programs in Go that ask the CPU, and refuse or choose, on emulated CPUs: none that dies is told to run, and one that chooses runs. Needs Go,
+ * qemu-x86_64 and qemu-aarch64 (Debian: golang, qemu-user), and the packages that `.ci/provide go-packages` fetches.
+ */
+
+import { execFileSync, spawnSync } from "node:child_process";
+import { cpSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { imageVerdicts, openWild } from "../../bench/wild/compare.ts";
+import { makeFolder } from "../support/folders.ts";
+import { needs } from "../support/needs.ts";
+import { whyNot, whyNoEmulator } from "../support/programs.ts";
+
+const packages = process.env.IMGMATCH_GO_PACKAGES;
+const missing =
+  (packages === undefined ? "no Go packages (IMGMATCH_GO_PACKAGES=/folder)" : null) ??
+  whyNot("go", ["version"], { install: "apt-get install golang" }) ??
+  whyNoEmulator("x86_64") ??
+  whyNoEmulator("aarch64");
+
+const fleets = {
+  amd64: { platform: "linux/amd64", emulator: "qemu-x86_64", models: ["qemu64", "Nehalem", "Haswell"] },
+  arm64: { platform: "linux/arm64", emulator: "qemu-aarch64", models: ["cortex-a72", "neoverse-n1", "max"] },
+} as const;
+
+const asked = {
+  amd64: ["cpu.X86.HasAVX2", "cpu.X86.HasFMA"],
+  arm64: ["cpu.ARM64.HasATOMICS", "cpu.ARM64.HasSVE"],
+};
+
+const needsFirst = `func main() {
+	if !FIRST { fmt.Fprintln(os.Stderr, "this CPU is too old"); os.Exit(1) }
+	fmt.Println(len(os.Args))
+}`;
+const refusing: readonly (readonly [string, string])[] = [
+  ["in main", needsFirst],
+  ["by a panic", needsFirst.replace(/fmt.Fprintln.*Exit\(1\)/, 'panic("too old")')],
+  ["by log", needsFirst.replace(/fmt.Fprintln.*Exit\(1\)/, 'log.Fatalf("too old: %d", len(os.Args))')],
+  [
+    "in an init",
+    `func init() {\n\tif !FIRST || !SECOND { os.Exit(1) }\n}\nfunc main() { fmt.Println(len(os.Args)) }`,
+  ],
+  ["by a variable", `var able = FIRST && SECOND\n${needsFirst.replace("FIRST", "able")}`],
+  [
+    "by an error",
+    `type app struct { n int }
+//go:noinline
+func (a *app) check() error { if !FIRST { return fmt.Errorf("no FIRST: %d", a.n) }; return nil }
+//go:noinline
+func (a *app) run() error { if err := a.check(); err != nil { return fmt.Errorf("run: %w", err) }; fmt.Println(a.n); return nil }
+func main() {
+	a := &app{len(os.Args)}
+	if err := a.run(); err != nil { log.Fatal(err) }
+}`,
+  ],
+];
+const choosing: readonly (readonly [string, string])[] = [
+  [
+    "in main",
+    `//go:noinline
+func fast(n int) int { return n * 3 }
+func main() {
+	if len(os.Args) == 9 { os.Exit(2) }
+	if FIRST { fmt.Println(fast(len(os.Args))) } else { fmt.Println(len(os.Args) + len(os.Args) + len(os.Args)) }
+}`,
+  ],
+  [
+    "in an init",
+    `var work func(int) int
+func init() { work = func(n int) int { return n + 1 }; if FIRST && SECOND { work = func(n int) int { return n * 3 } } }
+func main() {
+	if len(os.Args) == 9 { os.Exit(2) }
+	fmt.Println(work(len(os.Args)))
+}`,
+  ],
+];
+
+type Architecture = keyof typeof fleets;
+
+async function judge(architecture: Architecture, text: string, options: readonly string[]) {
+  const { platform, emulator, models } = fleets[architecture];
+  const [first = "", second = ""] = asked[architecture];
+  const body = text.replaceAll("FIRST", first).replaceAll("SECOND", second);
+  const imports = ["fmt", "log", "os", "golang.org/x/sys/cpu", "github.com/klauspost/cpuid/v2"]
+    .filter((path) => new RegExp(`\\b${/(\w+)(?:\/v2)?$/.exec(path)?.[1]}\\.`).test(body))
+    .map((path) => `import "${path}"\n`);
+  const source = makeFolder({ "main.go": `package main\n${imports.join("")}${body}\n` });
+  const root = makeFolder({});
+  cpSync(packages ?? "", source, { recursive: true });
+  const env = {
+    ...process.env,
+    CGO_ENABLED: "0",
+    GOARCH: architecture,
+    GOFLAGS: "-mod=vendor -buildvcs=false",
+  };
+  execFileSync("go", ["build", "-o", `${root}/a`, ...options, "."], { cwd: source, env });
+  const ran = (model: string) => spawnSync(emulator, ["-cpu", model, `${root}/a`]).status === 0;
+  const outcomes = Object.fromEntries(models.map((model) => [model, ran(model) ? "ran" : "died"] as const));
+  const verdicts = imageVerdicts(await openWild(root), platform, outcomes);
+  return verdicts
+    .filter(({ model }) => (models as readonly string[]).includes(model))
+    .map(({ model, outcome, fits }) => ({ model, outcome, fits }));
+}
+
+const ways: readonly (readonly string[])[] = [["-ldflags=-s -w"], ["-gcflags=all=-N -l"], ["-buildmode=pie"]];
+
+describe("a program in Go that asks", { ...needs(missing), timeout: 600_000 }, () => {
+  for (const architecture of ["amd64", "arm64"] as const) {
+    it.each(refusing)(`is a no where it refuses ${architecture}: %s`, async (_, text) => {
+      for (const options of ways) {
+        const verdicts = await judge(architecture, text, options);
+        expect(verdicts.map(({ outcome }) => outcome)).toContain("died");
+        expect(
+          verdicts.filter(({ outcome, fits }) => fits !== (outcome === "ran")),
+          options.join(),
+        ).toEqual([]);
+      }
+    });
+
+    it.each(choosing)(`is a yes where it chooses on ${architecture}: %s`, async (_, text) => {
+      for (const options of ways) {
+        const verdicts = await judge(architecture, text, options);
+        expect(
+          verdicts.filter(({ outcome, fits }) => outcome !== "ran" || fits !== true),
+          options.join(),
+        ).toEqual([]);
+      }
+    });
+  }
+
+  it("is a no where it refuses by one of klauspost/cpuid's features", async () => {
+    const verdicts = await judge("amd64", needsFirst.replace("FIRST", "cpuid.CPU.Has(cpuid.AVX2)"), []);
+    expect(verdicts.map(({ fits }) => fits)).toEqual([false, false, true]);
+  });
+
+  it("is not proved where it refuses by several, and names these alone", async () => {
+    const verdicts = await judge(
+      "amd64",
+      needsFirst.replace("FIRST", "cpuid.CPU.Supports(cpuid.AVX2, cpuid.FMA3)"),
+      [],
+    );
+    expect(verdicts.map(({ fits }) => fits)).toEqual([null, null, true]);
+  });
+
+  it("is not proved where it catches its own panic", async () => {
+    const text = `func main() {
+	defer func() { if r := recover(); r != nil { fmt.Println("slow") } }()
+	if !FIRST { panic("too old") }
+	fmt.Println(len(os.Args))
+}`;
+    const verdicts = await judge("amd64", text, []);
+    expect(verdicts.map(({ outcome, fits }) => [outcome, fits])).toEqual([
+      ["ran", null],
+      ["ran", null],
+      ["ran", true],
+    ]);
+  });
+});
