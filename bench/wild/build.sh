@@ -188,9 +188,38 @@ C
     compile "$1" "${linked[@]}" ask.o main.o -o virtual
     rm ask.[co] main.cc main.o
     ;;
-  # A program that asks for a feature and ends with an error without it: the compiler, the feature, options.
+  # A program that asks for a feature and ends with an error without it: the compiler, the feature, options. Of Go: the answer, and the architecture.
   refuse)
     case $1 in
+      go)
+        mkdir main.source
+        cat >main.source/main.go <<GO
+package main
+
+import (
+	"os"
+
+	"golang.org/x/sys/cpu"
+	"github.com/klauspost/cpuid/v2"
+)
+
+var able = $2
+
+func main() {
+	if !able {
+		println("needs $2")
+		os.Exit(1)
+	}
+	println(len(os.Args))
+}
+
+var _ = cpu.Initialized && cpuid.CPU.Family == 0
+GO
+        cd main.source
+        { go mod init refuse && go get golang.org/x/sys@v0.49.0 github.com/klauspost/cpuid/v2@v2.3.0; } 2>/dev/null
+        env CGO_ENABLED=0 "GOARCH=$3" go build -trimpath -ldflags "-s -w" -o "$folder/refuse" .
+        cd .. && rm -r main.source
+        ;;
       rustc)
         cat >main.rs <<RUST
 fn main() {
@@ -216,7 +245,7 @@ C
         compile "$1" -O2 "${@:3}" main.c -o refuse
         ;;
     esac
-    rm main.*
+    rm -f main.*
     ;;
   # zstd, which asks for BMI2, as a module of Go carries it.
   zstd)

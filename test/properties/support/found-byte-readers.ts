@@ -11,6 +11,7 @@ import { fixedPointers } from "../../../src/inspect/cpu/fixed-pointers.ts";
 import { readFunctionRanges } from "../../../src/inspect/cpu/function-ranges.ts";
 import { codeAreas, codeRegions } from "../../../src/inspect/cpu/regions.ts";
 import { functionReader } from "../../../src/inspect/cpu/x86-functions.ts";
+import { x86GoCode } from "../../../src/inspect/cpu/go-code.ts";
 import { codeSegments, type Elf, readElf } from "../../../src/inspect/elf/elf.ts";
 import { archiveBudget } from "../../../src/inspect/image/archive-budget.ts";
 import { readZip } from "../../../src/inspect/image/zip.ts";
@@ -125,6 +126,11 @@ const rows: Readonly<Record<string, (given: Given, name: string) => unknown>> = 
   FunctionReader: ({ bytes, elf, ranges }) =>
     functionReader(memorySource(bytes), elf, ranges, fixedPointers(memorySource(bytes), elf)),
   "ReadonlyMap<number, number>": () => new Map([[64, 0]]),
+  "ReadonlyMap<number, string>": ({ elf }) => new Map([[elf.entry, "golang.org/x/sys/cpu.initOptions"]]),
+  "readonly string[]": () => ["name"],
+  "(name: string) => boolean": () => () => true,
+  GoCode: ({ bytes, elf, ranges }) =>
+    x86GoCode(memorySource(bytes), elf, ranges, fixedPointers(memorySource(bytes), elf)),
   "readonly number[]": ({ elf }) => [elf.entry],
   UseRange: () => () => undefined,
   "(from: number, to: number) => void": () => () => undefined,
