@@ -14,6 +14,7 @@
 import type { ComponentResourceOptions, Input, Output } from "@pulumi/pulumi";
 import type { HostFacts } from "../facts/facts.ts";
 import { parseHostFacts } from "../facts/parse-facts.ts";
+import { requireOptions } from "../io/checked-options.ts";
 import type { Lock } from "../lock/lock.ts";
 import { type ResolveImageOptions, resolveImage } from "../resolve/resolve-image.ts";
 import type { Resolution } from "../resolve/verdict.ts";
@@ -94,7 +95,8 @@ export class ImageFleet extends pulumi.ComponentResource<FleetData> {
 
   /**
    * The image of this fleet that fits a host, by the rules of `imgmatch resolve`; `match` is null where none does. Other
-   * input than host facts fails the program with `FACTS_SCHEMA`, a pin of an axis that no image has with `PIN_UNKNOWN`.
+   * input than host facts fails the program with `FACTS_SCHEMA`, a pin of an axis that no image has with `PIN_UNKNOWN`, an option that is not there or of
+   * another kind with `USAGE`.
    *
    * @param host what `imgmatch probe --json` prints on that host
    */
@@ -102,6 +104,7 @@ export class ImageFleet extends pulumi.ComponentResource<FleetData> {
     const inputs = [pulumi.output(host as Input<unknown>), pulumi.output(options)] as const;
     return pulumi.all([this.lock, ...inputs]).apply(([lock, facts, chosen]) => {
       try {
+        requireOptions("resolveImage", chosen);
         // They come from a configuration or another program, which may hold anything, whatever the types say.
         return resolveImage(lock, parseHostFacts(JSON.stringify(facts) ?? "null", "host"), chosen);
       } catch (error) {
