@@ -1,6 +1,7 @@
 /** Announcements, by which publishers of one tag see each other: registries have no conditional write. */
 
 import { count } from "../../io/table.ts";
+import { note, type World } from "../../io/world.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { type ImageReference, withTag } from "../../oci/reference.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
@@ -92,12 +93,19 @@ export async function withdraw(registry: RegistryClient, own: Announcement, opti
 
 const staying = new WeakMap<RegistryClient, number>();
 
-/** Tells how many transient tags stay behind, since the last call. */
-export function tellStaying(registry: RegistryClient, tell: (line: string) => void): void {
-  const tags = staying.get(registry) ?? 0;
-  staying.delete(registry);
-  const what = `${count(tags, "transient tag")} (imgmatch-…) ${tags === 1 ? "stays" : "stay"}`;
-  const why =
-    "the registry removes no tags, or this login may not; a later publisher of the same tag waits 5 s";
-  if (tags > 0) tell(`${what}: ${why}`);
+/** Does the work of a run that writes. At the end, also after a fault, it is told how many transient tags stay behind. */
+export async function thenTellStaying<Answer>(
+  registry: RegistryClient,
+  world: Pick<World, "onEvent">,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await work();
+  } finally {
+    const tags = staying.get(registry) ?? 0;
+    const what = `${count(tags, "transient tag")} (imgmatch-…) ${tags === 1 ? "stays" : "stay"}`;
+    const why =
+      "the registry removes no tags, or this login may not; a later publisher of the same tag waits 5 s";
+    if (tags > 0) note(world, [`${what}: ${why}`]);
+  }
 }

@@ -3,7 +3,7 @@
 import type { Problem } from "../../errors.ts";
 import { levelNeeded } from "../../hardware/cpu-levels.ts";
 import { count, firstOf } from "../../io/table.ts";
-import { note, type World } from "../../io/world.ts";
+import type { World } from "../../io/world.ts";
 import type { ShownImage } from "../../lock/fleet-index.ts";
 import { readLockIfPresent } from "../../lock/store/lock-file.ts";
 import { updateLock } from "../../lock/store/update-lock.ts";
@@ -12,7 +12,6 @@ import type { Plan } from "../plan/planned-cell.ts";
 import { formatImageReference } from "../../oci/reference.ts";
 import type { SignedImages } from "../../oci/trust-flags.ts";
 import type { Lock, LockedChannel } from "../../lock/lock.ts";
-import { tellStaying } from "./announcement.ts";
 import type { PublishedIndex } from "./publish-index.ts";
 import {
   type PlanIndex,
@@ -78,7 +77,6 @@ export async function publishPlan(
   const { matrix } = plan;
   const { version, repository } = matrix;
   const written = await publishPlanIndex(plan, { ...options, vouching: signing ?? undefined });
-  tellStaying(options.registry, (line) => note(world, [line]));
   const names = (written.variants ?? []).flatMap(({ reference }) => reference.tag ?? []);
   const lock = await readLockIfPresent(lockFile);
   const known = lock?.version === version ? (lock.variants ?? []) : [];
