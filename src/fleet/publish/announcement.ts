@@ -5,6 +5,7 @@ import { note, type World } from "../../io/world.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { type ImageReference, withTag } from "../../oci/reference.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
+import { RegistryError } from "../../oci/registry/registry-error.ts";
 import { listedTags } from "../../oci/registry/tags.ts";
 import { emptyIndex, left, transientPrefix, transientTag } from "../../oci/registry/transient-tag.ts";
 import { type TryOptions, tryAgain, waitFor } from "../../oci/registry/try-again.ts";
@@ -34,8 +35,26 @@ export function announcementOf(target: ImageReference): ImageReference {
 /** Writes an empty index that nobody else has: deleting it by its digest removes nothing else. */
 export async function announce(registry: RegistryClient, own: Announcement, options: TryOptions) {
   const name = announcementOf(own.target);
-  await tryAgain(() => registry.writeManifest(name, emptyIndex(name.tag ?? "")), options);
+  const write = () => registry.writeManifest(name, emptyIndex(name.tag ?? ""));
+  await announceBy(registry, own, name, () => tryAgain(write, options), options);
+}
+
+/** After an error that may pass, such as 503, the registry may have the announcement all the same: then it is withdrawn. */
+export async function announceBy<Answer>(
+  registry: RegistryClient,
+  own: Announcement,
+  name: ImageReference,
+  write: () => Promise<Answer>,
+  options: TryOptions,
+): Promise<Answer> {
   own.standsAt = name;
+  return write().catch(async (error: unknown) => {
+    const isNotThere = async () => (await registry.findManifest(name).catch(() => undefined)) === null;
+    // Another error than a registry's breaks the write off.
+    if (error instanceof RegistryError && (!error.temporary || (await isNotThere()))) own.standsAt = null;
+    await withdraw(registry, own, options);
+    throw error;
+  });
 }
 
 /**
