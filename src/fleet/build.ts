@@ -127,10 +127,11 @@ async function buildIn(
     const signing = signFleet && (await signFleet(fleet.matrix.repository, registry));
     const means = { engine, access, registry, lockFile, pace };
     const run = { ...means, push, signing, strict, unresolved };
+    const { versions } = plan;
     await recordDeprecated(plan, lockFile);
     const summary = await runPlan(plan, fleet, run, world);
     if (push && lock !== null && lock.version !== fleet.matrix.version)
-      await updateLock(lockFile, (now) => withImages(now ?? lock, fleet.matrix, {}));
+      await updateLock(lockFile, (now) => withImages(now ?? lock, fleet.matrix, {}), { versions });
     const answer = { schemaVersion: 1, ...summary } as const;
     if (!index && signing === null) return { ...answer, ...unpublished };
     // If nothing could be built, the reason is the news, and not that there is no lock.
@@ -139,9 +140,12 @@ async function buildIn(
     world.onEvent({ type: "publish" });
     // The lock has the images now: what it keeps is signed, and its index is written, also where some cells failed.
     const { replaceBase } = bases;
-    const recalled = await planFromLock(fleet, { only, lockFile, replaceBase, published: true });
+    const { plan: recalled } = await planFromLock(fleet, { only, lockFile, replaceBase, published: true });
     const made = new Set(summary.results.flatMap(({ cell, status }) => (status === "built" ? [cell] : [])));
-    const built = withoutGone(recalled.plan, new Map([...gone].filter(([cell]) => !made.has(cell))));
+    const built = withoutGone(
+      { ...recalled, versions },
+      new Map([...gone].filter(([cell]) => !made.has(cell))),
+    );
     if (index) {
       const request = { registry, replace, isPart: only.length > 0, signal: world.signal };
       return { ...answer, ...(await publishPlan(built, lockFile, request, signing, world)) };

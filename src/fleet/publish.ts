@@ -81,7 +81,7 @@ async function publishIn(
     const run = { ...means, push: true, signing, strict: false };
     const pushed = waiting.length === 0 ? null : await runPlan(unpushed, fleet, run, world);
     const answer = { ...nothingBuilt, ...pushed };
-    const plan = pushed === null ? before : await recall();
+    const plan = pushed === null ? before : { ...(await recall()), versions: recalled.versions };
     const hasFailed = answer.results.some(({ status }) => status === "failed");
     // If nothing could be pushed, the reason is the news, and not that there is nothing.
     if (hasFailed && !plan.cells.some(({ action }) => action === "keep"))
