@@ -32,10 +32,7 @@ export interface Ranking extends RankedImages {
   readonly problems: Resolution["problems"];
 }
 
-/**
- * Picks the one image that fits the host best.
- * Throws `PIN_UNKNOWN` for a pin on an axis that no image has, `USAGE` for an unknown preference or two kinds at once.
- */
+/** Picks the one image that fits the host best. Throws `PIN_UNKNOWN` for a pin on an axis that no image has, `USAGE` for what contradicts itself. */
 export function resolveImage(lock: Lock, host: HostFacts, options: ResolveImageOptions = {}): Resolution {
   return resolutionOf(lock, rankImages(lock, host, options), options);
 }
