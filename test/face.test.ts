@@ -6,6 +6,9 @@ import ts from "typescript";
 import { expect, test } from "vitest";
 import { commandGroups } from "../src/cli/command-table.ts";
 import * as library from "../src/index.ts";
+import { checkFit, explainResolution, type HostFacts, type Lock, resolveImage } from "../src/resolve.ts";
+import { cpuHost } from "./resolve/support/hosts.ts";
+import { image } from "./resolve/support/locks.ts";
 
 /** Of the commands that are not called as their function is. */
 const functions: Readonly<Record<string, readonly string[]>> = {
@@ -55,7 +58,8 @@ const ofPrograms: Readonly<Record<string, readonly string[]>> = {
 };
 
 const root = process.cwd();
-const program = ts.createProgram([join(root, "src/index.ts")], {
+const entries = [join(root, "src/index.ts"), join(root, "src/resolve.ts")];
+const program = ts.createProgram(entries, {
   module: ts.ModuleKind.NodeNext,
   target: ts.ScriptTarget.ES2023,
   strict: true,
@@ -64,7 +68,11 @@ const program = ts.createProgram([join(root, "src/index.ts")], {
   skipLibCheck: true,
 });
 const checker = program.getTypeChecker();
-const entry = program.getSourceFile(join(root, "src/index.ts"));
+/** Functions that take what they judge before their options, and answer at once. */
+const judges = { checkFit, explainResolution, resolveImage };
+const modules = entries.flatMap(
+  (path) => checker.getSymbolAtLocation(program.getSourceFile(path) as ts.Node) ?? [],
+);
 
 /** Of a function that is exported from elsewhere, or made here with its ports. */
 function signaturesOf(symbol: ts.Symbol): readonly ts.Signature[] {
@@ -73,19 +81,25 @@ function signaturesOf(symbol: ts.Symbol): readonly ts.Signature[] {
 }
 
 function signaturesNamed(name: string): readonly ts.Signature[] {
-  const module = entry && checker.getSymbolAtLocation(entry);
-  const symbol = checker.getExportsOfModule(module as ts.Symbol).find((each) => each.name === name);
-  if (symbol === undefined) throw new Error(`src/index.ts exports no ${name}`);
+  const symbol = modules
+    .flatMap((each) => checker.getExportsOfModule(each))
+    .find((each) => each.name === name);
+  if (symbol === undefined) throw new Error(`no entry exports ${name}`);
   return signaturesOf(symbol);
 }
 
-/** The names of the first parameter's members, of all overloads. */
-function optionsOf(name: string): readonly string[] {
-  const names = signaturesNamed(name).flatMap(({ parameters: [options] }) =>
-    options === undefined
+/** The members of the options, of each overload. */
+function membersOf(name: string): readonly (readonly ts.Symbol[])[] {
+  return signaturesNamed(name).map(({ parameters }) => {
+    const options = parameters[Object.hasOwn(judges, name) ? 2 : 0];
+    return options === undefined
       ? []
-      : checker.getPropertiesOfType(checker.getNonNullableType(checker.getTypeOfSymbol(options))),
-  );
+      : checker.getPropertiesOfType(checker.getNonNullableType(checker.getTypeOfSymbol(options)));
+  });
+}
+
+function optionsOf(name: string): readonly string[] {
+  const names = membersOf(name).flat();
   return [...new Set(names.map((each) => each.name))].filter((each) => !["signal", "onEvent"].includes(each));
 }
 
@@ -110,17 +124,15 @@ function partKind(type: ts.Type): string {
   if (type.getCallSignatures().length > 0) return "function";
   if (type.symbol?.name === "AbortSignal") return "signal";
   const text = checker.typeToString(type);
+  if (text === "ReadonlySet<string>") return "set of texts";
+  if (text === "Readonly<Record<string, string | Pin>>") return "pins";
   if (/^readonly (string\[\]|\[string, (string, )?\.\.\.string\[\]\])/.test(text)) return "texts";
   throw new Error(`no kind for ${text}`);
 }
 
 /** Option → kind, of all overloads; `!` behind the kind of one that each of them requires. */
 function kindsOf(name: string): Record<string, ReturnType<typeof kindOf>> {
-  const signatures = signaturesNamed(name).map(({ parameters: [options] }) =>
-    options === undefined
-      ? []
-      : checker.getPropertiesOfType(checker.getNonNullableType(checker.getTypeOfSymbol(options))),
-  );
+  const signatures = membersOf(name);
   const names = [...new Set(signatures.flat().map((each) => each.name))].sort();
   return Object.fromEntries(
     names.map((option) => {
@@ -134,7 +146,9 @@ function kindsOf(name: string): Record<string, ReturnType<typeof kindOf>> {
 
 test("src/io/option-kinds.json is what the types of the functions say; `vitest -u` writes it", async () => {
   const names = Object.keys(library).filter((name) => !["ImgmatchError", "matrixJsonSchema"].includes(name));
-  const table = Object.fromEntries(names.sort().map((name) => [name, kindsOf(name)]));
+  const table = Object.fromEntries(
+    [...names, ...Object.keys(judges)].sort().map((name) => [name, kindsOf(name)]),
+  );
   expect(Object.keys(table).length).toBeGreaterThan(30);
   const rows = Object.entries(table).map(
     ([name, kinds]) =>
@@ -164,6 +178,48 @@ test("every function refuses every option of another kind, and an unknown one, b
       );
     }
   }
+});
+
+test("every function that judges refuses them too, and takes them otherwise", () => {
+  const lock = {
+    schemaVersion: 2,
+    name: "x",
+    version: "1",
+    repository: "r.example/x",
+    matrixDigest: "",
+    images: {},
+  };
+  for (const [name, judge] of Object.entries(judges)) {
+    const subject = name === "checkFit" ? image() : (lock as Lock);
+    const call = judge as (subject: unknown, host: HostFacts, options?: unknown) => unknown;
+    const refusal = (options: unknown) => {
+      try {
+        call(subject, cpuHost(), options);
+        return null;
+      } catch (error) {
+        return (error as library.ImgmatchError).message;
+      }
+    };
+    for (const option of Object.keys(kindsOf(name)))
+      expect(refusal({ [option]: [1] })).toContain(`${option} of ${name} is `);
+    expect(refusal({ cpu: true })).toContain(`${name} has no option "cpu"`);
+    expect(refusal({ pins: { march: 3 } })).toContain(
+      `pins of ${name} is an object with a text for each axis`,
+    );
+    expect(refusal({ pins: { march: {} } })).toContain(`pins of ${name} is `);
+    expect(refusal(null)).toContain(`${name} takes its options as one object, not null`);
+    const right = {
+      cpuOnly: true,
+      local: new Set(["sha256:1"]),
+      notDeprecatedOn: "2026-01-31",
+      pins: {},
+      prefer: [],
+    };
+    expect(refusal(right)).toBeNull();
+    expect(refusal(undefined)).toBeNull();
+  }
+  const verdict = checkFit(image(), cpuHost(), { pins: { march: "no-such-march" } });
+  expect(verdict).toMatchObject({ ok: false, code: "PIN_MISMATCH" });
 });
 
 const commands = (
@@ -211,9 +267,8 @@ function declaredIn(type: ts.Type): readonly ts.Node[] {
 const mostOfPart = 8;
 
 test("no function below the face takes a command's options whole", () => {
-  const module = entry && checker.getSymbolAtLocation(entry);
-  const faces = checker
-    .getExportsOfModule(module as ts.Symbol)
+  const faces = modules
+    .flatMap((each) => checker.getExportsOfModule(each))
     // `export type *` names functions too, as what `typeof` may ask.
     .filter(({ name }) => name in library)
     .flatMap(signaturesOf);

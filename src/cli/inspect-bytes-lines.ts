@@ -2,7 +2,8 @@
 
 import type { CodeBytes, ImageBytes, PackageBytes } from "../inspect/code-bytes.ts";
 import { compareText, sum } from "../io/collections.ts";
-import { codeText, sizeText } from "../io/size-text.ts";
+import { sizeText } from "../io/size-text.ts";
+import { codeText } from "../lock/packed-targets.ts";
 import { count } from "../io/table.ts";
 
 type Rows = readonly (readonly string[])[];

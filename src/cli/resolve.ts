@@ -1,4 +1,4 @@
-/** `imgmatch resolve`: print the one image that was built for this host, or a line for each of many. */
+/** `imgmatch resolve`: print the one image that was built for this host; for many hosts, a line for each host. */
 
 import { exitCodes, type ExitCode } from "../problem-codes.ts";
 import type { ResolveOptions } from "../node/resolve.ts";

@@ -10,7 +10,8 @@ import type { PullPlan, PullStep } from "./pull-plan.ts";
 import type { Suggestion } from "./suggestion.ts";
 import { listSome } from "../resolve/misfit.ts";
 import { compareText, sum } from "../io/collections.ts";
-import { codeText, sizeText } from "../io/size-text.ts";
+import { sizeText } from "../io/size-text.ts";
+import { codeText } from "../lock/packed-targets.ts";
 import type { UnusedCode } from "./unused-code.ts";
 import { count } from "../io/table.ts";
 

@@ -4,7 +4,7 @@ import { parseAmdTarget } from "../hardware/amd-target.ts";
 import { type GpuVendor, gpuVendors } from "../hardware/gpu-vendors.ts";
 import { parseCudaCode } from "../hardware/ptx-versions.ts";
 import { remember, sortedEntries, sum } from "../io/collections.ts";
-import { packedWith } from "../io/size-text.ts";
+import { packedTargets } from "../lock/packed-targets.ts";
 import type { LockedCode } from "../lock/lock.ts";
 import { answerOfHost, type BySideOfHost, type HostView } from "../resolve/host-view.ts";
 import { checkAmdCode } from "../resolve/rules/amd/amd-gpus.ts";
@@ -61,7 +61,7 @@ const cpuCode = /^(?:x86|x86_64|aarch64|arm|riscv|machine \d+)$/;
 function runs(kind: string, host: HostView): boolean | null {
   const platform = machines[kind];
   if (platform !== undefined) return platform === host.platform;
-  const answers = kind.split(packedWith).map((target) => {
+  const answers = packedTargets(kind).map((target) => {
     const vendor = vendorOf(target);
     if (vendor === null || host.unknownGpuFacts[vendor].length > 0) return null;
     const found = answerOfHost(runsOn, vendor, host, target);
@@ -76,7 +76,7 @@ const isOf: Readonly<Record<GpuVendor, (target: string) => boolean>> = {
 };
 
 function vendorOf(kind: string): GpuVendor | null {
-  return gpuVendors.find((vendor) => kind.split(packedWith).every((target) => isOf[vendor](target))) ?? null;
+  return gpuVendors.find((vendor) => packedTargets(kind).every((target) => isOf[vendor](target))) ?? null;
 }
 
 /** By the rules, for each GPU alone, whatever the driver. A state of xnack or sramecc can be changed. */

@@ -25,9 +25,9 @@ export interface VendorFacts extends Record<GpuVendor, AnySide> {
 }
 
 /** Each vendor's facts under its name: null without device and driver, absent when unknown. */
-type BySideFacts = { readonly [V in GpuVendor]?: VendorFacts[V] | null | undefined };
+type FactsByVendor = { readonly [V in GpuVendor]?: VendorFacts[V] | null | undefined };
 
-export interface HostFacts extends BySideFacts {
+export interface HostFacts extends FactsByVendor {
   readonly schemaVersion: typeof factsSchemaVersion;
   /** `os/architecture` in OCI words, for example `linux/arm64`. */
   readonly platform: string;
@@ -45,9 +45,9 @@ export interface HostFacts extends BySideFacts {
 }
 
 /** The way of containers to each vendor's GPUs. */
-type BySideRuntime = { readonly [V in GpuVendor]?: ContainerGpus | null | undefined };
+type ContainersByVendor = { readonly [V in GpuVendor]?: ContainerGpus | null | undefined };
 
-export interface RuntimeFacts extends BySideRuntime {
+export interface RuntimeFacts extends ContainersByVendor {
   readonly nvidia: ContainerGpus | null;
   /** Only for a host with `amd`. */
   readonly amd?: ContainerGpus | null | undefined;

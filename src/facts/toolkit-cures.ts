@@ -14,8 +14,8 @@ function isBefore(toolkit: string | undefined, version: string): boolean | null 
 }
 
 /**
- * Has a CDI specification of this host's driver written. From 1.18 on a service keeps one in /var/run/cdi, which wins over that in /etc/cdi
- * (NVIDIA, "Support for Container Device Interface").
+ * Has a CDI specification of this host's driver written. From 1.18 on a service keeps a specification in /var/run/cdi, and /var/run/cdi wins over
+ * /etc/cdi (NVIDIA, "Support for Container Device Interface").
  *
  * @param toolkit null for a host without one, undefined for an unknown version
  */

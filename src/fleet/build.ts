@@ -14,6 +14,7 @@ import { fleetAt } from "./open/fleet-choice.ts";
 import { type LocalBaseChoice, prepareBuild, planFromLock } from "./open/prepare-build.ts";
 import { type PlanJson, planToJson } from "./plan/plan-json.ts";
 import type { PlannedCell } from "./plan/planned-cell.ts";
+import { thenTellStaying } from "./publish/announcement.ts";
 import { takeOverImages, goneNotes, signedImages, withoutGone } from "./publish/carried-images.ts";
 import { planIndexConflicts, pushConflicts } from "./publish/index-conflicts.ts";
 import type { Judging } from "./publish/seal.ts";
@@ -122,31 +123,37 @@ async function buildIn(
   // Images that the index will refuse are refused before anything is built and pushed.
   throwProblems(conflicts);
   const registry = await registryToWrite(written, access, world);
-  const signing = signFleet && (await signFleet(fleet.matrix.repository, registry));
-  const means = { engine, access, registry, lockFile, pace };
-  const run = { ...means, push, signing, strict, unresolved };
-  await recordDeprecated(plan, lockFile);
-  const summary = await runPlan(plan, fleet, run, world);
-  if (push && lock !== null && lock.version !== fleet.matrix.version)
-    await updateLock(lockFile, (now) => withImages(now ?? lock, fleet.matrix, {}));
-  const answer = { schemaVersion: 1, ...summary } as const;
-  if (!index && signing === null) return { ...answer, ...unpublished };
-  // If nothing could be built, the reason is the news, and not that there is no lock.
-  const hasFailed = summary.results.some(({ status }) => status === "failed");
-  if (hasFailed && (await readLockIfPresent(lockFile)) === null) return { ...answer, ...unpublished };
-  world.onEvent({ type: "publish" });
-  // The lock has the images now: what it keeps is signed, and its index is written, also where some cells failed.
-  const { replaceBase } = bases;
-  const recalled = await planFromLock(fleet, { only, lockFile, replaceBase, published: true });
-  const made = new Set(summary.results.flatMap(({ cell, status }) => (status === "built" ? [cell] : [])));
-  const built = withoutGone(recalled.plan, new Map([...gone].filter(([cell]) => !made.has(cell))));
-  if (index) {
-    const request = { registry, replace, isPart: only.length > 0, signal: world.signal };
-    return { ...answer, ...(await publishPlan(built, lockFile, request, signing, world)) };
-  }
-  const kept = built.cells.filter(({ action }) => action === "keep");
-  await signing?.vouch([...new Set(kept.flatMap(({ locked }) => locked?.digest ?? []))]);
-  return { ...answer, ...tellPublication(null, signing, world) };
+  return thenTellStaying(registry, world, async () => {
+    const signing = signFleet && (await signFleet(fleet.matrix.repository, registry));
+    const means = { engine, access, registry, lockFile, pace };
+    const run = { ...means, push, signing, strict, unresolved };
+    const { versions } = plan;
+    await recordDeprecated(plan, lockFile);
+    const summary = await runPlan(plan, fleet, run, world);
+    if (push && lock !== null && lock.version !== fleet.matrix.version)
+      await updateLock(lockFile, (now) => withImages(now ?? lock, fleet.matrix, {}), { versions });
+    const answer = { schemaVersion: 1, ...summary } as const;
+    if (!index && signing === null) return { ...answer, ...unpublished };
+    // If nothing could be built, the reason is the news, and not that there is no lock.
+    const hasFailed = summary.results.some(({ status }) => status === "failed");
+    if (hasFailed && (await readLockIfPresent(lockFile)) === null) return { ...answer, ...unpublished };
+    world.onEvent({ type: "publish" });
+    // The lock has the images now: what it keeps is signed, and its index is written, also where some cells failed.
+    const { replaceBase } = bases;
+    const { plan: recalled } = await planFromLock(fleet, { only, lockFile, replaceBase, published: true });
+    const made = new Set(summary.results.flatMap(({ cell, status }) => (status === "built" ? [cell] : [])));
+    const built = withoutGone(
+      { ...recalled, versions },
+      new Map([...gone].filter(([cell]) => !made.has(cell))),
+    );
+    if (index) {
+      const request = { registry, replace, isPart: only.length > 0, signal: world.signal };
+      return { ...answer, ...(await publishPlan(built, lockFile, request, signing, world)) };
+    }
+    const kept = built.cells.filter(({ action }) => action === "keep");
+    await signing?.vouch([...new Set(kept.flatMap(({ locked }) => locked?.digest ?? []))]);
+    return { ...answer, ...tellPublication(null, signing, world) };
+  });
 }
 
 function refuseWithoutPush(

@@ -85,7 +85,7 @@ function differences(requests: readonly BuildRequest[]): readonly string[] {
   ];
 }
 
-/** The requests with their contexts in this folder, each once, in a folder named by its digest. */
+/** Writes each context once, into a folder that is named by the context's digest. Answers the requests with these contexts. */
 async function inFolder(
   requests: readonly BuildRequest[],
   folder: string,

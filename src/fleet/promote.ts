@@ -15,7 +15,7 @@ import { readLock } from "../lock/store/lock-file.ts";
 import { type Lock, lockPath } from "../lock/lock.ts";
 import { formatRepository, type ImageReference, parseImageReference, withTag } from "../oci/reference.ts";
 import type { FullRegistryClient } from "../oci/registry/create-client.ts";
-import { tellStaying } from "./publish/announcement.ts";
+import { thenTellStaying } from "./publish/announcement.ts";
 import { registryFor, registryToWrite } from "../oci/registry/registry-access.ts";
 import type { RegistryAccess } from "../oci/registry/registry-flags.ts";
 import { requirePlace } from "../lock/store/index-place.ts";
@@ -115,8 +115,8 @@ async function promoteIn(
     const fetch = (reference: ImageReference) => fetchLock(reference, fetching);
     world.onEvent({ type: "publish" });
     const means = { registry, fetch, signing, hosts };
-    const moved = await promoteChannels(own, version?.fleet ?? null, channels, means, world);
-    tellStaying(registry, (line) => note(world, [line]));
+    const moving = () => promoteChannels(own, version?.fleet ?? null, channels, means, world);
+    const moved = await thenTellStaying(registry, world, moving);
     return { ...tellPublication(null, signing, world), channels: moved };
   }
   const { to } = choice;
@@ -128,8 +128,8 @@ async function promoteIn(
   const { replaceIndex: replace = false } = options;
   const { signal } = world;
   const vouching = signing ?? undefined;
-  const written = await promoteIndex(fleet, to, { registry, replace, vouching, signal });
-  tellStaying(registry, (line) => note(world, [line]));
+  const publishing = () => promoteIndex(fleet, to, { registry, replace, vouching, signal });
+  const written = await thenTellStaying(registry, world, publishing);
   const [named] = Object.values(fleet.images).filter(({ tag }) => tag.includes(fleet.version));
   if (named !== undefined)
     note(world, [`the images keep the tags that they have, as ${named.tag}: the digest is what ${to} names`]);

@@ -1,4 +1,4 @@
-/** Retires versions: lists the images that nobody names any more, and removes those that nobody has named for days. */
+/** Retires versions: lists the images that nobody names any more, and removes an image once nobody has named it for days. */
 
 import { inWorld, type Watching, type World } from "../io/world.ts";
 import { fieldsOf } from "../io/json.ts";

@@ -1,7 +1,7 @@
 /** Pushes images that were built and not pushed, then writes the version's index. */
 
 import { throwProblems } from "../errors.ts";
-import { inWorld, note, type World } from "../io/world.ts";
+import { inWorld, type World } from "../io/world.ts";
 import { isAdopted } from "../lock/adopted-lock.ts";
 import { readLockIfPresent } from "../lock/store/lock-file.ts";
 import { registryFor, registryToWrite } from "../oci/registry/registry-access.ts";
@@ -10,7 +10,7 @@ import { selectImages } from "./cells/select.ts";
 import { fleetAt, lockFileOf } from "./open/fleet-choice.ts";
 import { planFromLock } from "./open/prepare-build.ts";
 import type { PlannedCell } from "./plan/planned-cell.ts";
-import { tellStaying } from "./publish/announcement.ts";
+import { thenTellStaying } from "./publish/announcement.ts";
 import { planIndexConflicts } from "./publish/index-conflicts.ts";
 import { publishPlan, tellPublication } from "./publish/publication.ts";
 import { publishAdopted } from "./publish/publish-plan-index.ts";
@@ -58,8 +58,8 @@ async function publishIn(
     const signing = signFleet && (await signFleet(lock.repository, registry));
     const { only = [] } = place;
     const request = { registry, replace, isPart: only.length > 0, vouching: signing ?? undefined, signal };
-    const written = await publishAdopted(selectImages(lock, only), request);
-    tellStaying(registry, (line) => note(world, [line]));
+    const publishing = () => publishAdopted(selectImages(lock, only), request);
+    const written = await thenTellStaying(registry, world, publishing);
     return { ...nothingBuilt, ...tellPublication(written, signing, world) };
   }
   const { fleet, lockFile, only } = await fleetAt(place, world);
@@ -75,19 +75,21 @@ async function publishIn(
   if (waiting.length > 0) await requireRightToPush(writes, ask);
   if (!replace) throwProblems(await planIndexConflicts(before, await ask()));
   const registry = await registryToWrite(writes, access, world);
-  const signing = signFleet && (await signFleet(fleet.matrix.repository, registry));
-  const means = { engine, access, registry, lockFile, pace };
-  const run = { ...means, push: true, signing, strict: false };
-  const pushed = waiting.length === 0 ? null : await runPlan(unpushed, fleet, run, world);
-  const answer = { ...nothingBuilt, ...pushed };
-  const plan = pushed === null ? before : await recall();
-  const hasFailed = answer.results.some(({ status }) => status === "failed");
-  // If nothing could be pushed, the reason is the news, and not that there is nothing.
-  if (hasFailed && !plan.cells.some(({ action }) => action === "keep"))
-    return { ...answer, ...tellPublication(null, signing, world) };
-  world.onEvent({ type: "publish" });
-  const request = { registry, replace, isPart: only.length > 0, signal };
-  return { ...answer, ...(await publishPlan(plan, lockFile, request, signing, world)) };
+  return thenTellStaying(registry, world, async () => {
+    const signing = signFleet && (await signFleet(fleet.matrix.repository, registry));
+    const means = { engine, access, registry, lockFile, pace };
+    const run = { ...means, push: true, signing, strict: false };
+    const pushed = waiting.length === 0 ? null : await runPlan(unpushed, fleet, run, world);
+    const answer = { ...nothingBuilt, ...pushed };
+    const plan = pushed === null ? before : { ...(await recall()), versions: recalled.versions };
+    const hasFailed = answer.results.some(({ status }) => status === "failed");
+    // If nothing could be pushed, the reason is the news, and not that there is nothing.
+    if (hasFailed && !plan.cells.some(({ action }) => action === "keep"))
+      return { ...answer, ...tellPublication(null, signing, world) };
+    world.onEvent({ type: "publish" });
+    const request = { registry, replace, isPart: only.length > 0, signal };
+    return { ...answer, ...(await publishPlan(plan, lockFile, request, signing, world)) };
+  });
 }
 
 /** In the engine and not in the registry. */

@@ -37,7 +37,7 @@ export function inferHiddenFeatures(
   return (row?.features ?? []).filter((feature) => visible.includes(extendedFeature(feature)));
 }
 
-/** RISC-V extensions that were part of `i`, by which newer kernels tell them (Linux, commit 07edc32779e3). */
+/** RISC-V extensions that were part of `i`. Newer kernels print each by its name (Linux, commit 07edc32779e3). */
 const formerlyBase = ["zicntr", "zicsr", "zifencei", "zihpm"];
 
 /**
@@ -55,7 +55,7 @@ export function mayBeUnprinted(feature: string, kernel: VersionParts): boolean {
   return from !== undefined && compareVersions(kernel, from) < 0;
 }
 
-/** The extensions that were part of RISC-V's `i`, as far as this kernel prints no name for them. */
+/** The former parts of RISC-V's `i` that have no name in this kernel. */
 export function inferOfBase(visible: readonly string[], kernel: VersionParts): readonly string[] {
   return visible.includes("i") ? formerlyBase.filter((feature) => mayBeUnprinted(feature, kernel)) : [];
 }

@@ -1,7 +1,7 @@
 /** Counts GPU code as all vendors' readers do. */
 
 import { compareFirst } from "../io/collections.ts";
-import { packedWith } from "../io/size-text.ts";
+import { nameOfPacked } from "../lock/packed-targets.ts";
 
 const maxDamage = 100;
 
@@ -24,7 +24,7 @@ export function createCodeTally() {
     modulesIn: (place: string) => places.get(place) ?? 0,
     /** Counts bytes of code for a target, or for several targets that are compressed as one. */
     measure(targets: readonly string[], size: number) {
-      const name = [...new Set(targets)].join(packedWith);
+      const name = nameOfPacked(targets);
       sizes.set(name, (sizes.get(name) ?? 0) + size);
     },
     /** Adds `more`, the counts of one vendor; null if nothing was found. */

@@ -2,6 +2,7 @@
 
 import { type Problem, throwProblems } from "../errors.ts";
 import table from "./option-kinds.json" with { type: "json" };
+import { isRecord } from "./json.ts";
 import { camelCase, optionMeant } from "./other-words.ts";
 import { suggest } from "./suggest.ts";
 
@@ -9,6 +10,11 @@ import { suggest } from "./suggest.ts";
 const kinds = {
   text: { is: isText, called: "a text" },
   texts: { is: (value) => Array.isArray(value) && value.every(isText), called: "a list of texts" },
+  "set of texts": {
+    is: (value) => value instanceof Set && [...value].every(isText),
+    called: "a Set of texts",
+  },
+  pins: { is: arePins, called: "an object with a text for each axis" },
   number: { is: Number.isFinite, called: "a number" },
   boolean: { is: (value) => typeof value === "boolean", called: "true or false" },
   "text or false": { is: (value) => isText(value) || value === false, called: "a text or false" },
@@ -21,8 +27,7 @@ type OptionKind = string | readonly (string | boolean)[];
 type OptionKinds = Readonly<Record<string, OptionKind>>;
 
 /**
- * Makes a function of the library that checks its options first. The promise rejects with `USAGE` and all mistakes: unknown options,
- * values of another kind, and required options that are not there. `undefined` is as if it were not there.
+ * Makes a function of the library that checks its options first. Its promise rejects with what {@link requireOptions} throws.
  *
  * @example
  * export const plan = checked("plan", planWith(ports));
@@ -32,7 +37,7 @@ export function checked<Face>(name: keyof typeof table, face: Face): Face {
   // Not async, so that the program's own line is in an error's stack.
   const checkedCall: typeof call = (...args) => {
     try {
-      throwProblems(mistakesIn(name, table[name], args[0]));
+      requireOptions(name, args[0]);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -47,8 +52,16 @@ export function checked<Face>(name: keyof typeof table, face: Face): Face {
   return checkedCall as Face;
 }
 
+/**
+ * Throws `USAGE` with all mistakes in the options of a function of the library: unknown options, values of another kind, and required options
+ * that are not there. `undefined` is as if it were not there.
+ */
+export function requireOptions(name: keyof typeof table, given: unknown): void {
+  throwProblems(mistakesIn(name, table[name], given));
+}
+
 function mistakesIn(name: string, table: OptionKinds, given: unknown = {}): readonly Problem[] {
-  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+  if (!isRecord(given)) {
     const [first] = [...lackingOf(table, []), ...Object.keys(table)];
     const fix = `write ${name}({ ${first}: … })`;
     return [usage(`${name} takes its options as one object, not ${shown(given)}`, fix)];
@@ -106,6 +119,12 @@ function usage(message: string, fix: string): Problem {
 
 function isText(value: unknown): value is string {
   return typeof value === "string";
+}
+
+/** Each axis has a text, or a matcher. */
+function arePins(value: unknown): boolean {
+  const isPin = (pin: unknown) => isText(pin) || (isRecord(pin) && typeof pin.matches === "function");
+  return isRecord(value) && Object.values(value).every(isPin);
 }
 
 function isRequired(kind: OptionKind): boolean {

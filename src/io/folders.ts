@@ -1,9 +1,10 @@
 /** Makes a folder and the missing ones above it. Node's `recursive` loops for ever where mkdir says ENOENT in an existing folder, as below /proc. */
 
-import { mkdirSync, statSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
+import { isThere } from "./files.ts";
 
-/** Throws the system's error. */
+/** Throws the system's error, and `FILE_UNREADABLE` for a path that cannot be looked at. */
 export function makeFolders(path: string, mode = 0o777): void {
   const missing: string[] = [];
   for (let at = path; !isThere(at); at = dirname(at)) {
@@ -18,9 +19,4 @@ export function makeFolders(path: string, mode = 0o777): void {
       if (!isThere(folder)) throw error;
     }
   }
-}
-
-/** Also true for a file: the next call below it fails. */
-function isThere(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }

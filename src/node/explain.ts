@@ -23,13 +23,7 @@ import { vendorsIn } from "../resolve/unasked.ts";
 import type { Fit, Misfit, ReasonCode } from "../resolve/verdict.ts";
 import { tierWords } from "../resolve/tier-words.ts";
 
-/**
- * Lines for `resolve --explain`, without colour. Images that fail for the same reasons share an entry, so that a lock of
- * thousands stays readable. Throws as `resolveImage` does.
- *
- * @example
- * for (const line of explainResolution(lock, facts)) process.stderr.write(`${line}\n`);
- */
+/** Lines for `resolve --explain`. Throws as `resolveImage` does. */
 export function explainResolution(lock: Lock, host: HostFacts, options: ResolveImageOptions = {}): string[] {
   return explainRanking(lock, host, rankImages(lock, host, options), options);
 }

@@ -66,7 +66,7 @@ export function imageOf(opened: OpenedImage, described: DescribedImage): KnownPa
 }
 
 /**
- * Judges each package by its own files, and by the libraries of other packages that the files link.
+ * Judges each package by its files, and by the linked libraries of other packages.
  *
  * @param described its platform is the host's where `opened` has none
  * @param path of a subject that runs on the host's own system; null for an image

@@ -14,6 +14,7 @@
 import type { ComponentResourceOptions, Input, Output } from "@pulumi/pulumi";
 import type { HostFacts } from "../facts/facts.ts";
 import { parseHostFacts } from "../facts/parse-facts.ts";
+import { requireOptions } from "../io/checked-options.ts";
 import type { Lock } from "../lock/lock.ts";
 import { type ResolveImageOptions, resolveImage } from "../resolve/resolve-image.ts";
 import type { Resolution } from "../resolve/verdict.ts";
@@ -38,8 +39,8 @@ export type { Resolution } from "../resolve/verdict.ts";
 /**
  * The images of a matrix as resources: one image of the chosen provider for each cell, named `<name>-<cell>`.
  *
- * Before the first resource everything is checked that `imgmatch plan` checks, and every tag is looked up: one with other inputs is
- * `TAG_CONFLICT` and nothing is built; a tag with the same inputs that this stack has not pushed is taken as it is, without a resource. After
+ * Before the first resource everything is checked that `imgmatch plan` checks, and every tag is looked up. A tag with other inputs is
+ * `TAG_CONFLICT`, and nothing is built. A tag with the same inputs, pushed by others, is taken without a resource. After
  * each push the registry's digest is read back.
  *
  * Unless the matrix says `measure: false`, every image is then opened, and `lock` says what its files showed. The provider builds and pushes
@@ -93,8 +94,9 @@ export class ImageFleet extends pulumi.ComponentResource<FleetData> {
   }
 
   /**
-   * The image of this fleet that fits a host, by the rules of `imgmatch resolve`; `match` is null where none does. Other
-   * input than host facts fails the program with `FACTS_SCHEMA`, a pin of an axis that no image has with `PIN_UNKNOWN`.
+   * The image of this fleet that fits a host, by the rules of `imgmatch resolve`; `match` is null where none does. The program fails
+   * with `FACTS_SCHEMA` where the input is no host facts, with `PIN_UNKNOWN` for a pin of an axis that no image has, and with `USAGE` for an
+   * unknown option or a wrong value.
    *
    * @param host what `imgmatch probe --json` prints on that host
    */
@@ -102,6 +104,7 @@ export class ImageFleet extends pulumi.ComponentResource<FleetData> {
     const inputs = [pulumi.output(host as Input<unknown>), pulumi.output(options)] as const;
     return pulumi.all([this.lock, ...inputs]).apply(([lock, facts, chosen]) => {
       try {
+        requireOptions("resolveImage", chosen);
         // They come from a configuration or another program, which may hold anything, whatever the types say.
         return resolveImage(lock, parseHostFacts(JSON.stringify(facts) ?? "null", "host"), chosen);
       } catch (error) {

@@ -55,13 +55,7 @@ export type AskRule = <Image, Asked extends keyof HostView, Answer>(
 export const askWithoutCache: AskRule = (rule, image, host, options) =>
   rule.answer(rule.image(image), host, options);
 
-/**
- * Answers with the fit of an image on a host, or with the first reason against the image.
- *
- * @example
- * const verdict = checkFit(lock.images[cell], facts);
- * if (!verdict.ok) console.error(`${verdict.code}: ${verdict.message} (${verdict.fix})`);
- */
+/** Answers with the fit of an image on a host, or with the first reason against the image. */
 export function checkFit(image: ImageToFit, host: HostFacts, options: FitOptions = {}): Verdict {
   const view = viewHost(host);
   const verdict = checkFitBy(askWithoutCache, image, view, options);

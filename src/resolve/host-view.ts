@@ -22,7 +22,7 @@ export interface SideView {
   readonly gpus: readonly { readonly label: string; readonly integrated: boolean | null }[];
 }
 
-type BySideView = { readonly [V in GpuVendor]: VendorView[V] | null };
+type ViewByVendor = { readonly [V in GpuVendor]: VendorView[V] | null };
 
 /** A question with an answer for each vendor's side of a host. */
 export type BySideOfHost<Answer, Asked extends readonly unknown[] = []> = {
@@ -33,14 +33,14 @@ export type BySideOfHost<Answer, Asked extends readonly unknown[] = []> = {
 export function answerOfHost<Vendor extends GpuVendor, Answer, Asked extends readonly unknown[]>(
   answers: BySideOfHost<Answer, Asked>,
   vendor: Vendor,
-  view: BySideView,
+  view: ViewByVendor,
   ...asked: Asked
 ): Answer | null {
   const side = view[vendor] as VendorView[Vendor] | null;
   return side === null ? null : answers[vendor](side, ...asked);
 }
 
-export interface HostView extends BySideView {
+export interface HostView extends ViewByVendor {
   /** Without the variant that its architecture implies: `linux/arm64` for `linux/arm64/v8`. */
   readonly platform: string;
   readonly kernel: { readonly text: string; readonly parts: VersionParts } | null;
@@ -85,7 +85,7 @@ function readView(facts: HostFacts): HostView {
     // Every processor has features: an empty list is one that could not be read.
     features: features === null || features.length === 0 ? null : new Set(features),
     unknownFeatures: new Set(facts.cpu.unknown ?? []),
-    ...(byVendor((vendor) => views[vendor](facts)) as BySideView),
+    ...(byVendor((vendor) => views[vendor](facts)) as ViewByVendor),
     unknownGpuFacts: byVendor((vendor) => unknownFacts[vendor](facts)),
     runtime: facts.runtime.nvidia,
     broken: facts.problems.filter(isBroken),
@@ -135,7 +135,7 @@ const judged: { readonly [V in GpuVendor]: (side: VendorFacts[V]) => VendorFacts
 
 /** The visible GPUs of these vendors under a driver. */
 export function usableGpus(
-  view: BySideView,
+  view: ViewByVendor,
   vendors: readonly GpuVendor[],
 ): readonly { readonly label: string; readonly vendor: GpuVendor }[] {
   return gpuVendors

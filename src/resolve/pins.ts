@@ -54,7 +54,10 @@ export function plainPins(pairs: Readonly<Record<string, string | Pin>>): Pins {
     Object.entries(pairs).map(([axis, pin]) => {
       if (typeof pin !== "string") return [axis, pin];
       if (isRange(pin)) {
-        throw usageError(`pin ${axis}=${pin} is a range`, "make matchers of ranges first: compilePins");
+        throw usageError(
+          `pin ${axis}=${pin} is a range`,
+          "write a version prefix or a pattern with *, or a matcher: { text, matches }",
+        );
       }
       return [axis, plainPin(pin)];
     }),

@@ -32,14 +32,7 @@ export interface Ranking extends RankedImages {
   readonly problems: Resolution["problems"];
 }
 
-/**
- * Picks the one image that fits the host best.
- * Throws `PIN_UNKNOWN` for a pin on an axis that no image has, `USAGE` for an unknown preference or two kinds at once.
- *
- * @example
- * const { match, rejected } = resolveImage(lock, facts, { pins: { tensorflow: "1.12.0" } });
- * console.log(match?.reference ?? rejected);
- */
+/** Picks the one image that fits the host best. Throws `PIN_UNKNOWN` for a pin on an axis that no image has, `USAGE` for what contradicts itself. */
 export function resolveImage(lock: Lock, host: HostFacts, options: ResolveImageOptions = {}): Resolution {
   return resolutionOf(lock, rankImages(lock, host, options), options);
 }

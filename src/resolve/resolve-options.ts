@@ -8,7 +8,7 @@ import type { OrderStep } from "./order-steps.ts";
 import { checkPins, type Pin, type Pins, plainPins } from "./pins.ts";
 
 export interface ResolveImageOptions {
-  /** Axis → value. Text is exact, a version prefix or a pattern with `*`; ranges come from `compilePins`. */
+  /** Axis → value. Text is exact, a version prefix or a pattern with `*`. A range needs a matcher. */
   readonly pins?: Readonly<Record<string, string | Pin>>;
   /** Only images without GPU code, also on a host whose GPUs are broken. */
   readonly cpuOnly?: boolean;

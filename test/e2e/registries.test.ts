@@ -133,6 +133,13 @@ describe("the built program", needs(missing), () => {
     },
   );
 
+  it("tells once how many tags stay, of the images and of the index", async () => {
+    const server = await startQuirkyRegistry(quirkOf("no removal"));
+    onTestFinished(() => server.stop());
+    const { stderr } = await projectIn(server.host).run("build", "--push", "--index");
+    expect(stderr.match(/\d+ transient tags?/g)).toEqual(["3 transient tags"]);
+  });
+
   it.each(["no repository", "no repository, and a cut"] as const)(
     "says within 10 s what to do with %s, and builds nothing",
     async (name) => {

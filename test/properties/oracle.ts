@@ -230,7 +230,7 @@ export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
   if (nvidia.gpus.length === 0) reasons.add("NO_GPU");
 
   const wsl = nvidia.driverScale === "wsl";
-  const jetson = nvidia.gpus.length > 0 && nvidia.gpus.every((gpu) => gpu.class === "tegra");
+  const jetson = isJetson(nvidia);
   const plain = !wsl && !jetson;
   const branch = nvidia.driver.split(".")[0] ?? "";
   const offered = nvidia.cuda ?? (plain ? (cudaOfBranch[branch] ?? null) : null);
@@ -269,7 +269,7 @@ export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
   };
   const { driver } = cuda;
   const lacks = driver.mode !== "bundled" && Object.keys(driver.links ?? {}).length > 0;
-  const dropped = lacks && jetson && !wsl && Number(branch) >= 580;
+  const dropped = lacks && jetson && Number(branch) >= 580;
   if (driver.mode === "host") asHost(driver.minimum);
   // What an older driver lacks is told before what a newer one dropped.
   if (dropped && !reasons.has("DRIVER_TOO_OLD")) reasons.add("DRIVER_NOT_EXACT");
@@ -291,7 +291,7 @@ export function askOracle(image: LockedImage, host: HostFacts): OracleAnswer {
         driver.branches.includes(branch) || (!forJetson && driver.package.split(".")[0] === branch);
       const allowed = forJetson
         ? jetson
-        : nvidia.gpus.every((gpu) => gpu.class === "datacenter" || gpu.class === "workstation");
+        : !jetson && nvidia.gpus.every((gpu) => gpu.class === "datacenter" || gpu.class === "workstation");
       // CUDA for Tegra: a package serves the toolkits up to its own.
       const majorFits = forJetson
         ? !older(driver.cuda, toolkit)
@@ -468,6 +468,11 @@ function keepsOrder({ onPath }: CompatDriver, { runtime }: HostFacts): boolean {
   return onPath === "cache" && asCdi;
 }
 
+function isJetson({ driverScale, gpus }: NvidiaFacts): boolean {
+  const isTegra = gpus.every((gpu) => gpu.class === "tegra");
+  return driverScale === undefined ? gpus.length > 0 && isTegra : driverScale === "l4t" && isTegra;
+}
+
 type CompatDriver = Extract<NonNullable<LockedImage["requires"]["cuda"]>["driver"], { mode: "compat" }>;
 
 /** Whose libcuda a program may get, over all ways in which its container may be started. */
@@ -480,7 +485,7 @@ function loadsOf(
   const { nvidia } = host;
   const version = nvidia?.driver ?? "";
   const [branch = "", own = ""] = [version.split(".")[0], driver.package.split(".")[0]];
-  const tegra = (nvidia?.gpus.length ?? 0) > 0 && nvidia?.gpus.every((gpu) => gpu.class === "tegra");
+  const tegra = nvidia != null && isJetson(nvidia);
   const plain = nvidia?.driverScale !== "wsl" && !tegra;
   const add = (...more: readonly ("package" | "host")[]) => {
     for (const each of more) loads.add(each);

@@ -21,6 +21,7 @@ const sometimes: readonly string[] = [
   ...["nothing listens", "slow", "a skewed clock", "a clock was set", "a publisher was killed"],
   ...["an image was pushed", "an image was adopted", "an index was replaced", "a version was promoted"],
   ...["a channel was created", "a channel was moved", "told TAG_CONFLICT", "told INDEX_CONFLICT"],
+  "told LOCK_BUSY",
   ...["told REGISTRY_UNREACHABLE", "a node was told REGISTRY_FAILED", "an answer from a cache"],
   ...["a mirror was told INDEX_FOREIGN", "a node was told INDEX_FOREIGN", "a node was told INDEX_DOWNGRADE"],
 ];

@@ -71,7 +71,7 @@ function byReason(
   ];
 }
 
-/** Cells with a reason of their own or none, and for each other reason the number of all cells and the rows of the named ones. */
+/** `alone`: named cells whose reason no second cell has. `shared`: each other reason, with the number of all its cells and the rows of the named cells. */
 function apart(cells: readonly PlanCellJson[], named: readonly PlanCellJson[]) {
   const alike = groupBy(cells, ({ reason }) => reason);
   const numberOf = (reason: string | null) => (reason === null ? 1 : (alike.get(reason)?.length ?? 1));

@@ -19,7 +19,7 @@ export interface BaseToolkit {
 const patterns: Readonly<Record<GpuVendor, readonly RegExp[]>> = {
   nvidia: [
     /(?:^|\/)nvidia\/cuda:v?(\d+\.\d+(?:\.\d+)?)/,
-    // A team's own image with such a name has CUDA's version where its tag is one of NVIDIA's: 12.9.0-devel-ubuntu24.04.
+    // A team may have an image named cuda: the tag has CUDA's version where NVIDIA writes such a tag, as 12.9.0-devel-ubuntu24.04.
     /(?:^|\/)cuda:(\d+\.\d+(?:\.\d+)?)(?=-(?:cudnn\d*-)?(?:base|runtime|devel)(?:-|@|$))/,
     /:(?:[^\s:]*[-_.])?cuda-?(\d+\.\d+(?:\.\d+)?)/,
     // cuda1281 and cu1281 are 12.8.1. PyTorch's cu128 tells of wheels, which need no such base.

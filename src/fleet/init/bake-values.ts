@@ -40,7 +40,7 @@ const mostAlone = 16;
 
 /**
  * @param dotEnv names of variables in `.env`
- * @param given names that the definition sets, which no value of this machine replaces
+ * @param given names that the definition sets: no value of this machine replaces the definition's
  */
 export function machineValues(
   files: readonly BakeFile[],
@@ -164,7 +164,7 @@ export function questionFile(variables: Readonly<Record<string, string>>): strin
   return `target "${questionTarget}" {\n  args = {\n${args}  }\n}\n`;
 }
 
-/** A last bake file, which gives the variables their values, and the variables that cannot have theirs. */
+/** The text of a last bake file, which sets the variables, and the names of the variables that no file can set so. */
 export function variablesFile(
   variables: Readonly<Record<string, string>>,
   told: Readonly<Record<string, string | null>>,

@@ -6,7 +6,8 @@ import { assignedIn, buildWords, mayBuild, mayBuildIn } from "./build-programs.t
 import { foreignPath } from "./build-settings.ts";
 import { asFound, type JobFiles, shortened } from "./job-files.ts";
 import type { OriginalBuild } from "./original-build.ts";
-import { commandsOf, type ShellWord } from "./shell-words.ts";
+import type { ShellWord } from "./shell-reader.ts";
+import { commandsOf } from "./shell-words.ts";
 import { argumentsIn, buildsOf, type Job, notKnown } from "./workflow-builds.ts";
 import { type Contexts, textWith } from "./workflow-expressions.ts";
 

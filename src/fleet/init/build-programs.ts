@@ -2,7 +2,8 @@
 
 import { posix } from "node:path";
 import { startsCommand } from "./shell-blocks.ts";
-import { commandsOf, type ShellCommand, type ShellWord } from "./shell-words.ts";
+import type { ShellCommand, ShellWord } from "./shell-reader.ts";
+import { commandsOf } from "./shell-words.ts";
 
 /** The words behind each program that init reads. */
 const read: Readonly<Record<string, readonly string[]>> = {

@@ -42,8 +42,8 @@ export function gpuArgument(vendor: GpuVendor): RegExp {
 }
 
 /**
- * The first of these that lists targets counts: the build's own arguments, defaults of the Dockerfile, its RUN, its ENV. Texts of one kind that
- * differ make the targets unknown, as does a part of a text that is no target.
+ * The first place with targets counts, in this order: the build's own arguments, defaults of the Dockerfile, RUN, ENV. The targets are unknown
+ * where two texts of one kind differ, and where a part of a text is no target.
  *
  * @returns `text`: the targets as the build names them, for messages; null if no text does. `targets`: as a matrix writes them; null if unknown
  */

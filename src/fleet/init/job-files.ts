@@ -3,7 +3,7 @@
 import { posix } from "node:path";
 import { fieldsOf } from "../../io/json.ts";
 import type { OriginalBuild } from "./original-build.ts";
-import type { ShellCommand, ShellWord } from "./shell-words.ts";
+import type { ShellCommand, ShellWord } from "./shell-reader.ts";
 import { type Contexts, textWith } from "./workflow-expressions.ts";
 
 export interface JobFiles {

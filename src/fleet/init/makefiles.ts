@@ -1,6 +1,6 @@
 /**
- * Reads the variables that a project's Makefiles assign. Only the command line of make overrides them; the environment counts for other
- * variables and those that `?=` assigns (GNU make manual, "Variables from the Environment").
+ * Reads the variables that a project's Makefiles assign. Only the command line of make overrides such a variable. The environment
+ * counts for all other variables, and where `?=` assigns (GNU make manual, "Variables from the Environment").
  */
 
 import { posix } from "node:path";

@@ -16,7 +16,7 @@ import type { Row } from "./workflow-rows.ts";
 export interface RowsOptions {
   /** The key of the list, as `images.include`; `.` for a file that is the list. */
   readonly key: string;
-  /** `CUDA_VERSION=cuda-version`: a build argument, or one of `settings`, and the key of a row that has its text. */
+  /** `CUDA_VERSION=cuda-version`: a build argument or a name of `settings`, then the key in a row whose text is the value. */
   readonly map: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** The border of a repository: a definition is text that anybody may have written, and names files that are read for it. */
+/** The border of a repository: anybody may have written a definition, and a definition names files to read. */
 
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";

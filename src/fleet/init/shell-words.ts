@@ -1,39 +1,12 @@
 /**
- * Splits a script of a workflow's step into commands and words, as a POSIX shell does. `$NAME`, `${NAME}` and `${NAME:-word}` with its like
- * are read; a word with another expansion is not understood. Pure.
+ * Splits a script of a workflow's step into commands and words, as a POSIX shell does. `shell-expansions.ts` reads what begins with a dollar.
+ * Pure.
  */
 
-import { type Block, type BlockState, followBlocks, startsCommand } from "./shell-blocks.ts";
+import { followBlocks, startsCommand } from "./shell-blocks.ts";
+import { dollar, skipTo } from "./shell-expansions.ts";
+import { add, hole, opened, type Reader, type ShellCommand } from "./shell-reader.ts";
 import { type Contexts, partsOf, textWith } from "./workflow-expressions.ts";
-
-export interface ShellWord {
-  readonly written: string;
-  /** The word as the program gets it. An unknown variable or expression stands in it as `${{ … }}`. */
-  readonly text: string;
-  /** True if nothing in it is unknown. */
-  readonly isKnown: boolean;
-  /** False for a word that only a shell can read: `${A%b}`, `$(…)`, `*`. */
-  readonly isUnderstood: boolean;
-}
-
-export interface ShellCommand {
-  readonly written: string;
-  readonly words: readonly ShellWord[];
-  /** The files that its redirections write. */
-  readonly targets: readonly ShellWord[];
-  /** The number of subshells around it. */
-  readonly depth: number;
-  /** What stands around it, the outermost first. */
-  readonly blocks: readonly Block[];
-  /** The lines of its here-documents, and its here-strings. */
-  document: string;
-}
-
-/** Stands for an unknown expression while the script is split. */
-const hole = "\uE000";
-
-/** A character outside of the shell's `$NAME` and of values that the shell keeps whole without quotes. */
-const splitting = /[\s*?[\]\\]/;
 
 /** GitHub puts the values of expressions into the script before the shell reads it. */
 export function commandsOf(script: string, contexts: Contexts): readonly ShellCommand[] {
@@ -62,36 +35,6 @@ export function commandsOf(script: string, contexts: Contexts): readonly ShellCo
   while (reader.at < source.length) step(reader, source[reader.at] ?? "");
   endCommand(reader);
   return reader.commands;
-}
-
-interface OpenWord {
-  readonly from: number;
-  text: string;
-  isKnown: boolean;
-  isUnderstood: boolean;
-  isQuoted: boolean;
-}
-
-/** Where the reading of a script stands. */
-interface Reader extends BlockState {
-  readonly source: string;
-  /** The expressions of the holes. */
-  readonly unknown: readonly string[];
-  readonly env: Contexts["env"];
-  at: number;
-  /** The number of holes before `at`. */
-  holes: number;
-  /** The start of the command. */
-  start: number;
-  word: OpenWord | null;
-  words: ShellWord[];
-  targets: ShellWord[];
-  document: string;
-  /** The operator whose target is the next word. */
-  redirection: string | null;
-  /** The last lines of the here-documents that begin on the next line. */
-  readonly ends: string[];
-  readonly commands: ShellCommand[];
 }
 
 /** Each reads from its character on. */
@@ -129,18 +72,6 @@ function plain(reader: Reader, character: string): void {
     reader.depth = Math.max(0, reader.depth + (character === "(" ? 1 : -1));
   reader.at += 1;
   if (character === "\n") skipDocuments(reader);
-}
-
-function opened(reader: Reader): OpenWord {
-  reader.word ??= { from: reader.at, text: "", isKnown: true, isUnderstood: true, isQuoted: false };
-  return reader.word;
-}
-
-/** A character of the source, which may be a hole. */
-function add(reader: Reader, character: string): void {
-  const word = opened(reader);
-  if (character === hole) word.isKnown = false;
-  word.text += character === hole ? (reader.unknown[reader.holes++] ?? "") : character;
 }
 
 function escaped(reader: Reader): void {
@@ -182,81 +113,6 @@ function double(reader: Reader): void {
       reader.at += 1;
     }
   }
-  reader.at += 1;
-}
-
-function dollar(reader: Reader, inQuotes: boolean): void {
-  const word = opened(reader);
-  const variable = /\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})/y;
-  variable.lastIndex = reader.at;
-  const [written, bare, bracketed] = variable.exec(reader.source) ?? [];
-  const name = bare ?? bracketed;
-  if (written !== undefined && name !== undefined) {
-    const value = Object.hasOwn(reader.env, name) ? String(reader.env[name]) : undefined;
-    if (value === undefined) word.isKnown = false;
-    // The shell splits such a value into words, or takes it for names of files.
-    else if (!inQuotes && splitting.test(value)) word.isUnderstood = false;
-    word.text += value ?? `\${{ env.${name} }}`;
-    reader.at += written.length;
-    // The name may go on in the next line.
-    if (bare !== undefined && isContinued(reader, reader.at)) word.isUnderstood = false;
-    return;
-  }
-  const next = reader.source[reader.at + 1] ?? "";
-  if (next === "{" && withDefault(reader, inQuotes)) return;
-  if (next === "(" || next === "{") {
-    skipPair(reader, next, next === "(" ? ")" : "}");
-    return;
-  }
-  const isPart = /[\d@*#?$!'"-]/.test(next) && !(inQuotes && /['"]/.test(next));
-  if (isPart || isContinued(reader, reader.at + 1)) word.isUnderstood = false;
-  word.text += "$";
-  reader.at += 1;
-}
-
-const parameter = /\$\{([A-Za-z_]\w*)(:?[-+?=])([\w./:@%+,= -]*)\}/y;
-
-/** Reads `${NAME:-word}` and its like (POSIX, Shell Command Language, 2.6.2). False for a word that only a shell can read. */
-function withDefault(reader: Reader, inQuotes: boolean): boolean {
-  parameter.lastIndex = reader.at;
-  const [written, name = "", operator = "", other = ""] = parameter.exec(reader.source) ?? [];
-  // A variable that no step sets may be one of the machine's.
-  if (written === undefined || !Object.hasOwn(reader.env, name)) return false;
-  const value = String(reader.env[name]);
-  const isGiven = value !== "" || !operator.startsWith(":");
-  const text = operator.endsWith("+") ? (isGiven ? other : "") : isGiven ? value : other;
-  // Without a value, the script ends, or gives the variable one.
-  if ((!isGiven && /[?=]$/.test(operator)) || (!inQuotes && splitting.test(text))) return false;
-  opened(reader).text += text;
-  reader.at += written.length;
-  return true;
-}
-
-/** True where the next line goes on with the word. */
-function isContinued({ source }: Reader, at: number): boolean {
-  return /^\\\r?\n/.test(source.slice(at, at + 3));
-}
-
-/** Skips an expansion, which a shell alone can read. */
-function skipPair(reader: Reader, open: string, close: string): void {
-  const word = opened(reader);
-  word.isUnderstood = false;
-  let depth = 0;
-  do {
-    const character = reader.source[reader.at] ?? "";
-    if (character === open) depth += 1;
-    if (character === close) depth -= 1;
-    add(reader, character);
-    reader.at += 1;
-  } while (reader.at < reader.source.length && (depth > 0 || reader.source[reader.at - 1] === "$"));
-}
-
-function skipTo(reader: Reader, end: string): void {
-  opened(reader).isUnderstood = false;
-  do {
-    add(reader, reader.source[reader.at] ?? "");
-    reader.at += 1;
-  } while (reader.at < reader.source.length && reader.source[reader.at] !== end);
   reader.at += 1;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Evaluates `${{ … }}` of GitHub workflows, in GitHub's own evaluator, with the values that are known before a run. A value that only a run
- * knows is unknown, and so is all that needs it.
+ * knows is unknown. Whatever needs an unknown value is unknown too.
  */
 
 import { data, Evaluator, type Expr, Lexer, Parser } from "@actions/expressions";
@@ -71,7 +71,7 @@ export function textWith(text: string, contexts: Contexts): string | undefined {
   return value;
 }
 
-/** Evaluates all texts of some data. A text that is one expression becomes its value, of any kind, or an unknown value. */
+/** Evaluates all texts of some data. Where the whole text is one expression, the answer is the expression's value, of any kind, or an unknown value. */
 export function settled(value: unknown, contexts: Contexts): unknown {
   if (Array.isArray(value)) return value.map((each) => settled(each, contexts));
   if (isRecord(value))

@@ -1,8 +1,8 @@
 /**
  * Texts that could leave the Dockerfile instruction into which a template puts them: line ends and other control
  * characters, a backslash (line continuation), a backtick (the other escape character) and `<<` (a here-document).
- * They are refused everywhere in the matrix, so that no template has to quote for safety. A build argument may have a backslash, which
- * imgmatch escapes where it writes the Dockerfile, but not as its end: a template could put that at the end of a line.
+ * They are refused everywhere in the matrix, so that no template has to quote for safety. A build argument may have a backslash, as
+ * imgmatch escapes backslashes in the Dockerfile. The last letter may not be a backslash: a template could put the argument at the end of a line.
  */
 
 import type { Place, Problem } from "../../errors.ts";

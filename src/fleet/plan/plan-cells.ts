@@ -89,7 +89,12 @@ export function planCells(
       options,
     });
   });
-  return { matrix, cells, retired: only.length > 0 ? [] : findRetired(matrix, expanded, options) };
+  return {
+    matrix,
+    versions: new Set(lock === null ? [version] : [version, lock.version]),
+    cells,
+    retired: only.length > 0 ? [] : findRetired(matrix, expanded, options),
+  };
 }
 
 function findRetired(

@@ -99,6 +99,8 @@ export interface PlannedParent {
 
 export interface Plan {
   readonly matrix: Matrix;
+  /** The lock is written while it has one of these versions: the matrix's, or, until the first write, the one that it had for the plan. */
+  readonly versions: Set<string>;
   readonly cells: readonly PlannedCell[];
   /** Sorted by cell; empty if only some cells were planned. They stay in the lock until somebody prunes it. */
   readonly retired: readonly RetiredImage[];

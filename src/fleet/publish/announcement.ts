@@ -1,9 +1,11 @@
 /** Announcements, by which publishers of one tag see each other: registries have no conditional write. */
 
 import { count } from "../../io/table.ts";
+import { note, type World } from "../../io/world.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { type ImageReference, withTag } from "../../oci/reference.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
+import { RegistryError } from "../../oci/registry/registry-error.ts";
 import { listedTags } from "../../oci/registry/tags.ts";
 import { emptyIndex, left, transientPrefix, transientTag } from "../../oci/registry/transient-tag.ts";
 import { type TryOptions, tryAgain, waitFor } from "../../oci/registry/try-again.ts";
@@ -33,8 +35,26 @@ export function announcementOf(target: ImageReference): ImageReference {
 /** Writes an empty index that nobody else has: deleting it by its digest removes nothing else. */
 export async function announce(registry: RegistryClient, own: Announcement, options: TryOptions) {
   const name = announcementOf(own.target);
-  await tryAgain(() => registry.writeManifest(name, emptyIndex(name.tag ?? "")), options);
+  const write = () => registry.writeManifest(name, emptyIndex(name.tag ?? ""));
+  await announceBy(registry, own, name, () => tryAgain(write, options), options);
+}
+
+/** After an error that may pass, such as 503, the registry may have the announcement all the same: then it is withdrawn. */
+export async function announceBy<Answer>(
+  registry: RegistryClient,
+  own: Announcement,
+  name: ImageReference,
+  write: () => Promise<Answer>,
+  options: TryOptions,
+): Promise<Answer> {
   own.standsAt = name;
+  return write().catch(async (error: unknown) => {
+    const isNotThere = async () => (await registry.findManifest(name).catch(() => undefined)) === null;
+    // Another error than a registry's breaks the write off.
+    if (error instanceof RegistryError && (!error.temporary || (await isNotThere()))) own.standsAt = null;
+    await withdraw(registry, own, options);
+    throw error;
+  });
 }
 
 /**
@@ -92,12 +112,19 @@ export async function withdraw(registry: RegistryClient, own: Announcement, opti
 
 const staying = new WeakMap<RegistryClient, number>();
 
-/** Tells how many transient tags stay behind, since the last call. */
-export function tellStaying(registry: RegistryClient, tell: (line: string) => void): void {
-  const tags = staying.get(registry) ?? 0;
-  staying.delete(registry);
-  const what = `${count(tags, "transient tag")} (imgmatch-…) ${tags === 1 ? "stays" : "stay"}`;
-  const why =
-    "the registry removes no tags, or this login may not; a later publisher of the same tag waits 5 s";
-  if (tags > 0) tell(`${what}: ${why}`);
+/** Does the work of a run that writes. At the end, also after a fault, it is told how many transient tags stay behind. */
+export async function thenTellStaying<Answer>(
+  registry: RegistryClient,
+  world: Pick<World, "onEvent">,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await work();
+  } finally {
+    const tags = staying.get(registry) ?? 0;
+    const what = `${count(tags, "transient tag")} (imgmatch-…) ${tags === 1 ? "stays" : "stay"}`;
+    const why =
+      "the registry removes no tags, or this login may not; a later publisher of the same tag waits 5 s";
+    if (tags > 0) note(world, [`${what}: ${why}`]);
+  }
 }

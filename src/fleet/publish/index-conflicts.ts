@@ -166,7 +166,7 @@ export function strangers(stored: StoredIndex, reference: ImageReference): Probl
  * another image. Of the version's index and of each variant's. Throws `INDEX_CONFLICT` if such a tag is no index, and errors of the
  * registry.
  *
- * @param published the lock, to find also the cells that it has as published and such an index lacks: `INDEX_INCOMPLETE`
+ * @param published the lock: a cell that is published by the lock and that an index lacks is `INDEX_INCOMPLETE`
  */
 export async function planIndexConflicts(
   plan: Plan,

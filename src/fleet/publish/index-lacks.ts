@@ -31,7 +31,7 @@ export function lackedCells(
 export const orPrune = "; a cell that the matrix has no more leaves the lock by imgmatch lock --prune";
 
 /**
- * The cells that the lock has as published, by the tag of the index that is to have them: the version's, and the variants'.
+ * The cells that are published by the lock, under the tag of the index that must have them: the version's, and the variants'.
  *
  * @param plan tells the images that the next build keeps, under whatever version each was built, and the cells of each variant; null: every
  * image of the lock counts, and no variant is known

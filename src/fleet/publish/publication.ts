@@ -3,16 +3,15 @@
 import type { Problem } from "../../errors.ts";
 import { levelNeeded } from "../../hardware/cpu-levels.ts";
 import { count, firstOf } from "../../io/table.ts";
-import { note, type World } from "../../io/world.ts";
+import type { World } from "../../io/world.ts";
 import type { ShownImage } from "../../lock/fleet-index.ts";
 import { readLockIfPresent } from "../../lock/store/lock-file.ts";
-import { updateLock } from "../../lock/store/update-lock.ts";
+import { refuseOtherVersion, updateLock } from "../../lock/store/update-lock.ts";
 import { withImages } from "../engines/built-cell.ts";
 import type { Plan } from "../plan/planned-cell.ts";
 import { formatImageReference } from "../../oci/reference.ts";
 import type { SignedImages } from "../../oci/trust-flags.ts";
 import type { Lock, LockedChannel } from "../../lock/lock.ts";
-import { tellStaying } from "./announcement.ts";
 import type { PublishedIndex } from "./publish-index.ts";
 import {
   type PlanIndex,
@@ -67,7 +66,10 @@ export interface Publication {
 
 export const unpublished: Publication = { signatures: null, index: null, variants: [] };
 
-/** Writes the indexes of a plan. The lock gets the version, and the names of the variants, so that `verify` looks for them. */
+/**
+ * Writes the indexes of a plan. The lock gets the version, and the names of the variants, so that `verify` looks for them. Throws `LOCK_BUSY` if
+ * another run has moved the lock to another version, and writes no index then.
+ */
 export async function publishPlan(
   plan: Plan,
   lockFile: string,
@@ -75,10 +77,10 @@ export async function publishPlan(
   signing: FleetSigner | null,
   world: Pick<World<PublicationEvent>, "onEvent">,
 ): Promise<Publication> {
-  const { matrix } = plan;
+  const { matrix, versions } = plan;
   const { version, repository } = matrix;
+  refuseOtherVersion(await readLockIfPresent(lockFile), versions, lockFile);
   const written = await publishPlanIndex(plan, { ...options, vouching: signing ?? undefined });
-  tellStaying(options.registry, (line) => note(world, [line]));
   const names = (written.variants ?? []).flatMap(({ reference }) => reference.tag ?? []);
   const lock = await readLockIfPresent(lockFile);
   const known = lock?.version === version ? (lock.variants ?? []) : [];
@@ -88,7 +90,7 @@ export async function publishPlan(
       ...withImages(now, matrix, {}),
       ...(variants.length > 0 && { variants }),
     });
-    await updateLock(lockFile, (now) => moved(now ?? lock), { repository });
+    await updateLock(lockFile, (now) => moved(now ?? lock), { repository, versions });
   }
   return tellPublication(written, signing, world);
 }

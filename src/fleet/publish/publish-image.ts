@@ -6,14 +6,13 @@ import { inputsLabel } from "../../oci/build-words.ts";
 import type { Digest } from "../../oci/digest.ts";
 import { formatImageReference, type ImageReference, withDigest } from "../../oci/reference.ts";
 import type { RegistryClient } from "../../oci/registry/client.ts";
-import { RegistryError } from "../../oci/registry/registry-error.ts";
 import { findImageConfig } from "../../oci/registry/platform-image.ts";
 import type { StoredBlobs } from "../../lock/lock.ts";
 import type { Engine } from "../engines/engine.ts";
 import type { BuildWatch, BuiltImage } from "../../oci/engine/built-image.ts";
 import { untilThere } from "../../oci/registry/try-again.ts";
 import { retryPush } from "../engines/push-failure.ts";
-import { announcementOf, type Announcement, silent, withdraw } from "./announcement.ts";
+import { announceBy, announcementOf, silent, withdraw } from "./announcement.ts";
 import { type Pace, writeTag } from "./write-tag.ts";
 
 /** A published image, as the lock records it. */
@@ -79,14 +78,10 @@ export async function publishImage(request: PublishRequest): Promise<Published> 
   if (before !== null) return adopted(request, before, null);
 
   const announced = announcementOf(reference);
-  const own: Announcement = { ...silent(reference), standsAt: announced };
+  const own = silent(reference);
   try {
-    const push = () => engine.push(image, announced, watch);
-    const pushed = await retryPush(push, watch, { sleep }).catch((error) => {
-      // The registry has refused it. An engine that breaks off may have pushed it.
-      if (error instanceof RegistryError) own.standsAt = null;
-      throw error;
-    });
+    const push = () => retryPush(() => engine.push(image, announced, watch), watch, { sleep });
+    const pushed = await announceBy(registry, own, announced, push, { signal, sleep });
     const read = () => registry.readManifest(withDigest(reference, pushed));
     const manifest = await untilThere(read, { signal, sleep });
     if (manifest === null) throw failed(reference, `does not have ${pushed} 30 s after it was pushed`);

@@ -29,7 +29,7 @@ export async function buildPlan(
   );
   const built = await buildJobs(jobs, {
     ...options,
-    onBuilt: (finished) => recordImages(finished, ready, matrix, options),
+    onBuilt: (finished) => recordImages(finished, ready, plan, options),
   });
   const byCell = new Map(built.map((result) => [result.cell, result]));
   return {

@@ -4,7 +4,7 @@ import type { LockedImage } from "../../lock/lock.ts";
 import { updateLock } from "../../lock/store/update-lock.ts";
 import { type Builder, lockEntryOf, withImages } from "../engines/built-cell.ts";
 import type { ReadyCell } from "../engines/jobs.ts";
-import type { Matrix } from "../matrix/matrix.ts";
+import type { Plan } from "../plan/planned-cell.ts";
 import type { FinishedJob } from "./build-cells.ts";
 
 export interface RecordOptions {
@@ -17,7 +17,7 @@ export interface RecordOptions {
 export async function recordImages(
   finished: readonly FinishedJob[],
   ready: ReadonlyMap<string, ReadyCell>,
-  matrix: Matrix,
+  { matrix, versions }: Pick<Plan, "matrix" | "versions">,
   { builder, lockFile, now }: RecordOptions,
 ): Promise<void> {
   const created = now().toISOString();
@@ -27,5 +27,6 @@ export async function recordImages(
   ]);
   await updateLock(lockFile, (lock) => withImages(lock, matrix, Object.fromEntries(images)), {
     repository: matrix.repository,
+    versions,
   });
 }

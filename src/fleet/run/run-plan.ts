@@ -1,14 +1,13 @@
 /** Builds the cells of a plan, and says what is wrong with the images: for `build` and for `publish`. */
 
 import { throwProblems } from "../../errors.ts";
-import { note, type World } from "../../io/world.ts";
+import type { World } from "../../io/world.ts";
 import type { ImageEffect } from "../../lock/image-audit.ts";
 import type { BuildSummary } from "../engines/built-cell.ts";
 import type { Fleet } from "../open/open-fleet.ts";
 import { countActions } from "../plan/plan-json.ts";
 import type { Plan } from "../plan/planned-cell.ts";
 import { unattestedImages } from "../publish/attest-image.ts";
-import { tellStaying } from "../publish/announcement.ts";
 import { type FleetBuildEvent, summaryEvent } from "./build-events.ts";
 import { type BuildMeans, buildMissing, type BuildPorts } from "./build-missing.ts";
 import { type FindingOptions, isStrict, keptFindings, type OnEffect, unusedIn } from "./findings.ts";
@@ -37,7 +36,6 @@ export async function runPlan(
       ? { results: [], kept: counts.keep }
       : await buildMissing(plan, fleet, options, world, onEffect);
   world.onEvent(summaryEvent(summary));
-  tellStaying(options.registry, (line) => note(world, [line]));
   world.signal?.throwIfAborted();
   const isJudged = options.strict && plan.matrix.measure;
   const kept = isJudged ? await keptFindings(plan, options, world, onEffect) : [];

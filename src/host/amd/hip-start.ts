@@ -29,7 +29,7 @@ export const hipStart: StartTable = {
   proved: async (facts) => facts,
 };
 
-/** Other codes, such as that of a GPU whose target the library does not know, are about the library. */
+/** All other codes are about the library: for example, the library does not know the target of a GPU. */
 export const hipFailures: Readonly<Record<number, Failure>> = {
   2: { name: "hipErrorOutOfMemory", meaning: "out of memory" },
   3: { name: "hipErrorNotInitialized", meaning: "the runtime does not start" },

@@ -137,8 +137,8 @@ function libraryOf({ libraries }: Surroundings, reading: NvidiaReading, driver: 
 }
 
 /**
- * NVML tells the CUDA version of the libcuda that it finds first, which can be a forward-compatibility library inside a
- * container: never more than the driver's own branch offers.
+ * NVML tells the CUDA version of the first libcuda on the loader's path. Inside a container, the first can be a forward-compatibility library.
+ * So the answer is never more than the driver's own branch offers.
  */
 function cudaOf(around: Surroundings, reading: NvidiaReading, driver: string | null): Sourced {
   const { cuda, source } = reading;

@@ -1,4 +1,4 @@
-/** Driver and GPUs as one source tells them, before other sources and the tables fill the gaps. */
+/** Driver and GPUs by one source, before the gaps are filled by other sources and the tables. */
 
 import type { FactsPart, GpuFacts, HostProblem, NvidiaFacts } from "../../facts/facts.ts";
 

@@ -20,7 +20,7 @@ export interface ImageAmd {
   readonly unknown: readonly string[];
   /** Libraries with GPU code. The path of loose code objects is their folder, with `*` for the name of a target. */
   readonly libraries: readonly { readonly path: string; readonly targets: readonly string[] }[];
-  /** GPUs that some library has machine code for, and the libraries without such code, which fail there. */
+  /** A row for each GPU with machine code in some library. `without`: the libraries that lack code for the GPU, and fail on it. */
   readonly cards: readonly { readonly target: string; readonly without: readonly string[] }[];
 }
 

@@ -26,7 +26,7 @@ export interface Claim {
 }
 
 export type ClaimAbout =
-  /** `allowed` are the features of the march, and those that the same source claims beside it. */
+  /** `allowed`: the features of the march, and the features that the same source claims besides. */
   | { readonly kind: "march"; readonly march: March; readonly allowed: readonly string[] }
   | { readonly kind: "feature"; readonly name: string }
   | { readonly kind: "target"; readonly vendor: GpuVendor; readonly target: string }
@@ -72,7 +72,7 @@ const cudaTargets = (text: string, word: string): readonly Said[] => {
       }));
 };
 
-/** The properties of a variant. A host needs one value of each feature, so that the least of them must do. */
+/** The properties of a variant. A host needs one value of each feature, so the least value counts. */
 function saidByVariant(features: readonly VariantFeature[]): readonly Said[] {
   const switches = (wanted: string) =>
     features.flatMap(({ name }) => {

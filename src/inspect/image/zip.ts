@@ -111,8 +111,8 @@ function largeRecord(source: ByteSource, recordAt: number): { size: number; at: 
 }
 
 /**
- * Bytes of the archive that its directory does not lead to, without zeros: entries that only their own headers name, data between entries and
- * records, comments and extra fields that are long. Whoever reads the file by other means finds them.
+ * Bytes that the archive's directory does not lead to, without zeros: entries that the directory lacks, data between entries and records, long
+ * comments and extra fields. Who reads the file by other means finds these bytes.
  */
 export function unlistedBytes(source: ByteSource, entries: readonly ZipEntry[]): number {
   const directory = findDirectory(source);

@@ -276,7 +276,7 @@ export function cudaTargets(files: readonly CodeFile[]): readonly string[] {
   return gpuOf(files)?.targets.map(({ target }) => target) ?? [];
 }
 
-/** The code of these files together, as the requirement of an image of this toolkit has it; null for an unknown toolkit. */
+/** The code of all the files, in the form of a requirement. `toolkit`: the image's, null where unknown. */
 export function cudaCode(files: readonly CodeFile[], toolkit: string | null): readonly string[] {
   return gpuOf(files)?.targets.map(({ target, isa }) => cudaCodeEntry(target, isa ?? null, toolkit)) ?? [];
 }

@@ -1,4 +1,4 @@
-/** Tells how a package of an environment uses a GPU: by its own code, by libraries that its files link, or beside modules for the CPU. */
+/** Tells how a package of an environment uses a GPU: by code in the package, by linked libraries, or beside modules for the CPU. */
 
 import { basename, posix } from "node:path";
 import { remember } from "../../io/collections.ts";
@@ -61,7 +61,7 @@ export function gpuOfPackage(members: readonly Member[], linkedOf: LinkedFiles):
   return { use: isBeside ? "beside" : "whole", files: [...loaded, ...libraries] };
 }
 
-/** Packages that load code for GPUs, each with the files of the package and of the libraries that it links. */
+/** Packages that load code for GPUs, each with its own files and those of its linked libraries. */
 export function packagesWithCode(
   packages: readonly PackageFiles[],
   all: readonly InspectedFile[],
@@ -72,7 +72,7 @@ export function packagesWithCode(
     .flatMap(({ use, files }) => (use === "beside" || use === "whole" ? [files] : []));
 }
 
-/** Of code of several CUDA majors, the code of one that its modules link is loaded for certain. */
+/** Where a package has code of several CUDA majors, only the code of the linked major is loaded for certain. */
 function withoutUnlinked(
   own: readonly InspectedFile[],
   holders: readonly InspectedFile[],
@@ -89,8 +89,8 @@ function withoutUnlinked(
 type LinkedFiles = (files: readonly InspectedFile[]) => readonly InspectedFile[];
 
 /**
- * Returns a function that answers the other files of an environment that a loader takes with some files, by `DT_NEEDED`. Of several files of one
- * name those count that a run path leads to, else all.
+ * Returns a function from some files of an environment to the other files that a loader takes with them, by `DT_NEEDED`. Of several files of one
+ * name, the files on a run path count; without a run path, all count.
  */
 export function linkedFiles(all: readonly InspectedFile[]): LinkedFiles {
   const byName = new Map<string, InspectedFile[]>();

@@ -15,7 +15,7 @@ interface Job {
   readonly end: (answer: () => FileInspection | null) => void;
 }
 
-/** A thread. It starts with its first file and stays, and does not keep the process from its end. */
+/** The thread starts with the first file and stays. The process may end though the thread runs. */
 interface Thread {
   worker: Worker | null;
   running: Job | null;

@@ -23,9 +23,9 @@ export interface IndexTrust {
    * Answers with the signer; null if no signature is asked for. Throws with exit code 6 for an index that no trusted signer has signed, and
    * for an index of another fleet, repository or tag than the reference names.
    *
-   * @param index the lock that the index stands for
+   * @param index the index as a lock
    * @param evidence of `collect`, perhaps from a cache
-   * @param place the place that the index names as its own
+   * @param place where the index says that it belongs
    */
   readonly judge: (
     index: IndexLock,

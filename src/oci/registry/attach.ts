@@ -33,8 +33,8 @@ const firstWaitMs = 200;
 
 /**
  * Attaches an artifact to the subject and answers its digest. The artifact is an OCI manifest that names the subject. A registry with the
- * referrers API lists it by itself. In another registry, and where the API's list never names it, it joins the index under `sha256-<hex>`,
- * whose other entries stay. The same artifact again changes nothing.
+ * referrers API lists the artifact by itself. In another registry, and where the API's list never names the artifact, the artifact joins the index under
+ * `sha256-<hex>`. The entries of that index stay. The same artifact again changes nothing.
  *
  * Throws `REGISTRY_…`, and `IMAGE_NOT_FOUND` if the registry does not have the subject.
  */
@@ -78,8 +78,8 @@ export async function attach(
 }
 
 /**
- * The same for a manifest that exists, in another repository for example: it names the subject, its blobs are here, and `entry` stands for it
- * in a list of referrers. Answers true if a list had to be written.
+ * The same for an existing manifest, in another repository for example. The manifest names the subject, and its blobs are here. `entry` is the
+ * manifest's row in a list of referrers. Answers true if a list had to be written.
  *
  * @param looks how often the API's list is read before the tag is written
  */

@@ -1,5 +1,6 @@
 /** A version takes over the images of the lock, or of its own index, by their digests. */
 
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { ImgmatchError } from "../../../src/errors.ts";
@@ -180,7 +181,7 @@ ${more}axes:
         "x",
       );
     lock = null;
-    writeIn(root, "images/imgmatch.lock.json", formatLock({ ...(await readLock(lockFile())), images: {} }));
+    rmSync(lockFile());
     const { results, published } = await build();
     expect(builds).toEqual([]);
     expect(results.map((each) => each.status === "built" && each.how)).toEqual(Array(3).fill("adopted"));
@@ -194,7 +195,7 @@ ${more}axes:
     writeMatrix("2", 3);
     writeIn(root, "Dockerfile.hbs", template("f1"));
     lock = null;
-    writeIn(root, "images/imgmatch.lock.json", formatLock({ ...(await readLock(lockFile())), images: {} }));
+    rmSync(lockFile());
     const { fleet } = await planned();
     const fetching = { connect: async () => registry, tell: () => {} };
     await expect(signedImages(fleet.matrix, "1", null, fetching)).rejects.toMatchObject({ code: "USAGE" });

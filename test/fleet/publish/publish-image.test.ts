@@ -5,7 +5,8 @@ import type { Engine } from "../../../src/fleet/engines/engine.ts";
 import type { Digest } from "../../../src/oci/digest.ts";
 import { digestOf } from "../../../src/oci/digest-of.ts";
 import { indexTypes, manifestTypes } from "../../../src/oci/media-types.ts";
-import { parseImageReference } from "../../../src/oci/reference.ts";
+import { type ImageReference, parseImageReference } from "../../../src/oci/reference.ts";
+import { RegistryError } from "../../../src/oci/registry/registry-error.ts";
 import { transientTag } from "../../../src/oci/registry/transient-tag.ts";
 import { type PublishRequest, publishImage } from "../../../src/fleet/publish/publish-image.ts";
 import { createMemoryRegistry, type MemoryRegistry } from "./support/memory-registry.ts";
@@ -79,6 +80,29 @@ describe("publishImage", () => {
       [digest, [expect.stringMatching(/^imgmatch-/)]],
       [digest, [expect.stringMatching(/^imgmatch-/)]],
     ]);
+  });
+
+  const over = new RegistryError(
+    { code: "REGISTRY_FAILED", message: "PUT: 503" },
+    { status: 503, temporary: true },
+  );
+  const soon = { sleep: async () => {} };
+
+  it("leaves nothing where the registry has the push and answers each try with 503", async () => {
+    const registry = createMemoryRegistry();
+    const push = async (_: unknown, to: ImageReference) => {
+      registry.pushImage(to.tag ?? "", labels, "a");
+      throw over;
+    };
+    await expect(publishImage(request(registry, "a", { engine: { push }, ...soon }))).rejects.toBe(over);
+    expect([...registry.tags]).toEqual([]);
+  });
+
+  it("writes no transient tag where the registry has no push and removes no tags", async () => {
+    const registry = createMemoryRegistry({ removesTags: false });
+    const engine = { push: () => Promise.reject(over) };
+    await expect(publishImage(request(registry, "a", { engine, ...soon }))).rejects.toBe(over);
+    expect([...registry.tags]).toEqual([]);
   });
 
   it("adopts what others have tagged while it was being examined", async () => {

@@ -92,6 +92,27 @@ describe("publishIndex", () => {
     expect(published).toMatchObject({ how: "written", cells: 2, added: [], dropped: [] });
   });
 
+  it("leaves no announcement where the registry has it and answers each try with 503", async () => {
+    const registry = createMemoryRegistry();
+    const over = new RegistryError(
+      { code: "REGISTRY_FAILED", message: "PUT: 503" },
+      { status: 503, temporary: true },
+    );
+    let failing = 0;
+    const failed: MemoryRegistry = {
+      ...registry,
+      writeManifest: async (to, manifest) => {
+        const stored = await registry.writeManifest(to, manifest);
+        if (isTransientTag(to.tag ?? "") && failing++ < 5) throw over;
+        return stored;
+      },
+    };
+    const images = [push(registry, "a")];
+    const sleep = async () => {};
+    await expect(publishIndex(request(failed, images, { sleep }))).rejects.toBe(over);
+    expect([...registry.tags.keys()]).toEqual(["1.0-a"]);
+  });
+
   it("waits for an announcement that a list had, though a later list is one of before", async () => {
     const [registry, other] = [createMemoryRegistry(), createMemoryRegistry()];
     await publishIndex(request(other, [push(other, "b")]));

@@ -57,6 +57,30 @@ describe("the lock on disk", () => {
     await expect(readLock(path)).rejects.toThrow(/npm run demo/);
   });
 
+  test("is of one version after the other: a run that finds a third one, or the one before its own again, is told so", async () => {
+    const path = lockPath();
+    const moved = (version: string) => () => ({ ...lock, version });
+    const [early, late] = [new Set(["1.0"]), new Set(["1.1", "1.0"])];
+    await updateLock(path, moved("1.0"), { versions: early });
+    await updateLock(path, moved("1.1"), { versions: late });
+    const refused = async (version: string, versions: Set<string>) => {
+      await expect(updateLock(path, moved(version), { versions })).rejects.toMatchObject({
+        problems: [
+          {
+            code: "LOCK_BUSY",
+            message: expect.stringContaining(`since this run of version ${version} began`),
+          },
+        ],
+      });
+    };
+    await refused("1.0", early);
+    expect((await readLock(path)).version).toBe("1.1");
+    // A later run may go back. Then the run that has moved the lock on finds its rows mixed with others.
+    await updateLock(path, moved("1.0"), { versions: new Set(["1.0", "1.1"]) });
+    await refused("1.1", late);
+    expect((await readLock(path)).version).toBe("1.0");
+  });
+
   test("is absent, read, replaced", async () => {
     const path = lockPath();
     expect(await readLockIfPresent(path)).toBeNull();

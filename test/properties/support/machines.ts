@@ -170,6 +170,7 @@ const hosts = (nvidia: fc.Arbitrary<HostFacts["nvidia"]>, scale?: DriverScale): 
 const nvidiaHost: fc.Arbitrary<HostFacts> = fc.oneof(
   { weight: 12, arbitrary: hosts(nvidiaOf(desktopGpus)) },
   { weight: 1, arbitrary: hosts(nvidiaOf(jetsonGpus)) },
+  { weight: 1, arbitrary: hosts(nvidiaOf(fc.oneof(jetsonGpus, fc.constant([]))), "l4t") },
   { weight: 1, arbitrary: hosts(nvidiaOf(desktopGpus), "wsl") },
   { weight: 1, arbitrary: hosts(fc.constant(null)) },
   { weight: 1, arbitrary: hosts(fc.constant(undefined)) },

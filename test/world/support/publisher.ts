@@ -113,7 +113,9 @@ export async function build(desk: Desk, only: readonly string[], { replace = fal
     },
   );
   const made = new Set(summary.results.flatMap(({ cell, status }) => (status === "built" ? [cell] : [])));
-  const recalled = withoutGone((await plan()).plan, new Map([...gone].filter(([cell]) => !made.has(cell))));
+  const { versions } = first.plan;
+  const again = { ...(await plan()).plan, versions };
+  const recalled = withoutGone(again, new Map([...gone].filter(([cell]) => !made.has(cell))));
   const publication = await publishPlan(recalled, lockFile, { registry, replace, isPart: true }, signing, {
     onEvent: () => {},
   });

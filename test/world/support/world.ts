@@ -51,7 +51,8 @@ function tasksOf(simulation: Simulation, laws: Laws) {
   const building = (only: readonly string[], { replace = false, version = "1.0" } = {}): Task => ({
     name: `build --index of ${version} ${replace ? "--replace-index " : ""}${only.join(",")}`,
     async run(given, who) {
-      const desk = { ...given, release: { ...given.release, version } };
+      const content = (cell: string) => (version === "1.0" ? given.content(cell) : `later ${cell}`);
+      const desk = { ...given, content, release: { ...given.release, version } };
       if (replace) for (const cell of only) laws.toldToReplace(version, cell);
       const { results, index } = await build(desk, only, { replace });
       const built = results.flatMap((each) => (each.status === "built" ? [each] : []));
@@ -164,7 +165,7 @@ function createWorld(simulation: Simulation, folder: string) {
   }
 
   function startPublisher(number: number): void {
-    // Two publishers have one checkout: one version, the same inputs, one lock.
+    // Two publishers have one checkout: the same inputs, one lock. One of them may go on to the next version, with inputs of its own.
     const isOther = number === 2;
     const content = (cell: string) => (isOther && otherInputs.has(cell) ? `other than ${cell}` : cell);
     const desk: Desk = {
@@ -180,7 +181,7 @@ function createWorld(simulation: Simulation, folder: string) {
         moving("latest", chance(0.2)),
         moving("cpu", chance(0.2)),
         promoting(pick("1.0-final", "2.0")),
-        building(some(), { version: isOther ? "1.1" : "1.0" }),
+        building(some(), { version: number > 0 ? "1.1" : "1.0" }),
         building(cells.slice(Math.floor(upTo(cells.length))).slice(0, 1), { replace }),
       );
     const drawn = [building(some()), ...[0.8, 0.4].flatMap((part) => (chance(part) ? [later()] : []))];

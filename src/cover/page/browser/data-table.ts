@@ -30,8 +30,8 @@ export function hostsColumn({ nounHead }: App): Column<{ readonly hosts: number 
 }
 
 /**
- * @param caption or the heading that names the table
- * @param columns one of them of the kind `name`
+ * @param caption the name of the table, or its heading
+ * @param columns exactly one has the kind `name`
  * @param first the order until the reader sorts
  */
 export function dataTable<Row>(

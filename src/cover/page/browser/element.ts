@@ -88,8 +88,7 @@ function addText(element: HTMLElement, text: string): void {
     return;
   }
   for (const part of text.split(/([\w.+-]+)/)) {
-    const isCode = /\w[-_]\w/.test(part) && /[\d_]/.test(part) && part.length <= longestWhole;
-    if (isCode) {
+    if (isWhole(part)) {
       const word = document.createElement("span");
       word.className = "word";
       word.append(part);
@@ -101,7 +100,11 @@ function addText(element: HTMLElement, text: string): void {
   }
 }
 
-const longestWhole = 31;
+/** A cell's column has room for 31 letters. A problem code stands where there is room for each. */
+export function isWhole(word: string): boolean {
+  const longest = /^[A-Z_]+$/.test(word) ? 40 : 31;
+  return /\w[-_]\w/.test(word) && /[\d_]/.test(word) && word.length <= longest;
+}
 
 /** @param kind its classes */
 export function button(

@@ -144,7 +144,7 @@ function rangeFor(computes: readonly ComputeCapability[], host: GpusOfHost): Too
   return { text: isServed ? text : `${first} (${needs})`, last, isServed };
 }
 
-/** Where drivers have other numbers than Linux's, the CUDA version decides that a Linux driver with this number offers. */
+/** A WSL or Jetson driver has other numbers: there it serves if it offers the CUDA version of the Linux driver `minimum`. */
 function serves({ driver, driverScale, cuda }: GpusOfHost, minimum: string): boolean {
   const reaches = (own: VersionParts, text: string) => compareVersions(own, parseVersion(text) ?? []) >= 0;
   if (driver == null) return true;

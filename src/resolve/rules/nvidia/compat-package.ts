@@ -227,8 +227,9 @@ function refuseCompat(pair: Pair, alone: DriverService | Misfit): Misfit | null 
   ]);
 }
 
-function isJetson({ gpus }: NvidiaView): boolean {
-  return gpus.length > 0 && gpus.every((gpu) => gpu.class === "tegra");
+/** A Jetson whose GPU is not seen is one too. */
+function isJetson({ driverScale, gpus }: NvidiaView): boolean {
+  return driverScale === "l4t" && gpus.every((gpu) => gpu.class === "tegra");
 }
 
 /** A package for Jetson calls its drivers, and serves the toolkits up to its own. Source: CUDA for Tegra application note. */

@@ -97,7 +97,7 @@ function checkSupported(gpu: GpuView, nvidia: NvidiaView): Misfit | null {
   return misfit("NO_GPU", why, [otherDriver(install, String(branch)), ...others]);
 }
 
-/** The first branch that drives the GPU where this driver is older, the last where it is newer; null for a driver that drives it or may. */
+/** For a driver that is too old, the first branch that drives the GPU; for one that is too new, the last branch; else null. */
 function missedBranch({ compute }: GpuView, nvidia: NvidiaView) {
   const architecture = compute === null ? null : findArchitecture(compute);
   const { firstDriverBranch: first = null, lastDriverBranch: last = null } = architecture ?? {};

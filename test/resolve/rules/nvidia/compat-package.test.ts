@@ -292,6 +292,9 @@ describe("a forward-compatibility package, all that is said", () => {
     gpuHost([rtx4090], driver, reported, { runtime: hook, nvidiaChange: { driverScale: "wsl" } });
   const l4t = (driver: string, reported: string | null, runtime = hook) =>
     gpuHost([orin], driver, reported, { runtime });
+  const unseen = gpuHost([], "540.4.0", "12.6", { runtime: hook, nvidiaChange: { driverScale: "l4t" } });
+  const noneSeen =
+    "NO_GPU: needs an NVIDIA GPU, this host has driver 540.4.0 and no visible GPU | make a GPU visible (NVIDIA_VISIBLE_DEVICES, CUDA_VISIBLE_DEVICES, --gpus), or add a cell with cuda=none";
 
   const rows: readonly (readonly [
     why: string,
@@ -393,6 +396,21 @@ describe("a forward-compatibility package, all that is said", () => {
       [
         "NO_GPU: needs an NVIDIA GPU, this host has driver 535.183.01 and no visible GPU | make a GPU visible (NVIDIA_VISIBLE_DEVICES, CUDA_VISIBLE_DEVICES, --gpus), or add a cell with cuda=none",
       ],
+    ],
+    [
+      "a Jetson whose GPU is not seen, and a package for servers",
+      of130,
+      unseen,
+      [
+        noneSeen,
+        "COMPAT_NOT_SUPPORTED: its forward-compatibility package 580.95.05 is one for servers, and this host is a Jetson | update JetPack, which brings the driver: CUDA 12.6 → CUDA >= 13.0.2",
+      ],
+    ],
+    [
+      "a Jetson whose GPU is not seen, and a package for Jetson",
+      { ...jetson, onPath: "always" },
+      unseen,
+      [noneSeen],
     ],
     [
       "a Jetson with a card",
