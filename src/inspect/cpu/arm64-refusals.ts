@@ -1,18 +1,42 @@
-/** Finds programs for AArch64 that ask the kernel for the CPU's features, or libgcc's answer, and then refuse by themselves. */
+/** Finds programs and modules for AArch64 that ask for the CPU's features and then refuse by themselves. */
 
 import { remember } from "../../io/collections.ts";
 import type { ByteSource } from "../byte-source.ts";
-import { type Elf, offsetOfAddress } from "../elf/elf.ts";
-import { u32 } from "../little-endian.ts";
-import type { Memory } from "./arm64-memory.ts";
+import { type Elf, elfType, offsetOfAddress, segmentType } from "../elf/elf.ts";
+import { type Answers, answerIn, namedAnswers, rustAnswers } from "./arm64-answers.ts";
+import {
+  type ArmFunctions,
+  type ArmWord,
+  arm64Functions,
+  armStubOf,
+  behindStub,
+  callIn,
+  isEndless,
+  isGetauxval,
+  jumpIn,
+  landing,
+  pageIn,
+} from "./arm64-functions.ts";
+import { has, type Memory } from "./arm64-memory.ts";
+import { fieldsIn } from "./arm64-registers.ts";
 import { arm64Machine } from "./arm64-steps.ts";
 import bits from "./asked-features.json" with { type: "json" };
 import type { FixedPointers } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
-import { roomsOf } from "./function-rooms.ts";
+import { noBits } from "./known-bits.ts";
 import { isEnding, namedCalls } from "./named-calls.ts";
-import type { Callees } from "./refusal-ways.ts";
-import { mostCallees, mostStepsOfFile, noRefusals, type Refusals, refusalsOf } from "./refusals.ts";
+import type { Answer, Callees, Known } from "./refusal-ways.ts";
+import {
+  atLoading,
+  errors,
+  mostCallees,
+  mostStepsOfFile,
+  type Refusals,
+  refusalsOf,
+  rustMain,
+} from "./refusals.ts";
+import { areWritten, storedAnswers } from "./arm64-stores.ts";
+import { startsOf } from "./start-code.ts";
 
 /** The kernel's auxiliary vector: AT_HWCAP and AT_HWCAP2 (Linux, include/uapi/linux/auxvec.h). */
 const vectors = new Map([
@@ -21,8 +45,10 @@ const vectors = new Map([
 ]);
 /** The start passes `main` after no more instructions. */
 const mostBeforeMain = 64;
-const longestFunction = 512;
 const longestMain = 2 ** 18;
+/** A question stands so many calls below a function that answers. So many functions are looked at for one. */
+const mostDeep = 3;
+const mostLookedAt = 2048;
 
 export function arm64Refusals(
   source: ByteSource,
@@ -30,105 +56,168 @@ export function arm64Refusals(
   functions: ReturnType<typeof readFunctionRanges>,
   pointers: FixedPointers,
 ): Refusals {
-  const rooms = roomsOf(elf, functions);
-  const words = new Map<number, number | null>();
-  const codeAt = (place: number) =>
-    remember(words, place, () => {
-      const offset = rooms.endAround(place) === null ? null : offsetOfAddress(elf, place);
-      const bytes = offset === null || place % 4 !== 0 ? null : source.read(offset, 4);
-      return bytes === null || bytes.length < 4 ? null : u32(bytes, 0);
-    });
-  const named = namedCalls(source, elf, (target) => stubOf(codeAt, target));
-  const answers = new Map<number, readonly string[]>();
-  for (const [address, kind] of named.own) {
-    // The byte is 0 or 1.
-    if (kind === "atomics") answers.set(address, ["atomics", ..."0000000"]);
-    if (kind === "features") answers.set(address, bits.aarch64.split(" "));
-  }
-  const memory: Memory = {
-    codeAt,
-    pointerAt: pointers.at,
-    answerAt: (place) => answers.get(place) ?? null,
-  };
-  const main = mainOf(elf.entry, memory);
-  if (main === null) return noRefusals;
-  const lengthFrom = (address: number) => (rooms.endAround(address) ?? Number.POSITIVE_INFINITY) - address;
+  const code = arm64Functions(source, elf, functions);
+  const named = namedCalls(source, elf, (target) => armStubOf(code, target));
+  const memoryOf = (answers: Answers): Memory => ({
+    ...{ codeAt: code.codeAt, pointerAt: pointers.at, answerAt: answerIn(answers) },
+  });
+  const isLinked = elf.segments.some(({ type }) => type === segmentType.interpreter);
+  const isProgram = elf.type === elfType.executable || isLinked || isStartCode(elf.entry, code);
+  const main = isProgram ? mainOf(elf.entry, memoryOf(new Map()), code) : null;
+  const rustMains = main === null ? [] : rustMainsOf(main, code, memoryOf(new Map()));
+  const rust = rustAnswers(rustMains, code, memoryOf(new Map()));
+  const answers: Answers = new Map([...namedAnswers(named), ...rust.answers]);
   const questions = new Map<number, boolean>();
   const isQuestion = (target: number) =>
-    remember(questions, target, () => named.kindAt(target, false) === "auxiliary" || isGetauxval(target));
-  const codeOf = (address: number, longest = longestFunction) =>
-    Array.from({ length: Math.ceil(Math.min(lengthFrom(address), longest) / 4) }, (_, each) => ({
-      at: address + 4 * each,
-      word: codeAt(address + 4 * each) ?? 0,
-    }));
+    remember(questions, target, () => {
+      const kind = named.kindAt(target, false);
+      return kind === "auxiliary" || (kind === null && isProgram && !isLinked && isGetauxval(code, target));
+    });
+  const starts = [
+    ...(main === null ? [] : [{ name: "main", address: main }]),
+    ...rustMains.map((address) => ({ name: rustMain, address })),
+    ...startsOf(source, elf, null),
+  ];
+  const calleesOf = (answers: Answers): Answering => {
+    const { mayAnswer, asks } = answering(code, pointers, answers, isQuestion);
+    return {
+      asks,
+      ...{ endAround: code.endAround, lengthFrom: code.lengthFrom, pointerAt: pointers.at },
+      isStart: (address) => code.isStart(address) || named.kindAt(address, false) === "auxiliary",
+      givenBack: (target, argument) => (isQuestion(target) ? (vectors.get(argument ?? -1) ?? null) : null),
+      endOf(target, isPointer) {
+        if (rust.questions.has(target)) return "never";
+        const kind = named.kindAt(target, isPointer);
+        return kind !== null && isEnding(kind) ? kind : null;
+      },
+      neverReturns: (target) => isEndless(code, target),
+      mayAnswer,
+    };
+  };
+  const budget = { left: mostStepsOfFile };
+  const plain = calleesOf(answers);
+  const found = refusalsOfStarts(starts, plain, memoryOf(answers), budget);
+  const asking = starts.filter(({ address }) => plain.asks(address)).map(({ address }) => address);
+  const called = main === null || !asking.includes(main) ? [] : calledIn(code.codeOf(main, longestMain));
+  const storing = [...new Set([...asking, ...called.slice(0, mostCallees).filter(plain.asks)])];
+  const stored = storedAnswers(storing, memoryOf(answers), plain, (place) => {
+    const offset = offsetOfAddress(elf, place);
+    const bytes = offset === null ? null : source.read(offset, 8);
+    return bytes === null || bytes.length < 8
+      ? null
+      : new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true);
+  });
+  if (stored.answers.size === 0) return found;
+  const all: Answers = new Map([...stored.answers, ...answers]);
+  const more = refusalsOfStarts(starts, calleesOf(all), memoryOf(all), budget);
+  const own = more.refuses.filter((name) => !found.refuses.includes(name));
+  const isSure = own.length > 0 && !areWritten(stored, code, elf, memoryOf(answers), plain.mayAnswer);
+  return {
+    refuses: isSure ? more.refuses : found.refuses,
+    mayRefuse: [...more.mayRefuse, ...(isSure ? [] : own)],
+    isWhole: found.isWhole && more.isWhole,
+  };
+}
+
+interface Answering extends Callees {
+  readonly asks: (start: number) => boolean;
+}
+
+function refusalsOfStarts(
+  starts: readonly { readonly name: string; readonly address: number }[],
+  callees: Answering,
+  memory: Memory,
+  budget: { left: number },
+): Refusals {
+  const machineFor = (answer: Answer) => arm64Machine(memory, answer);
+  const been = new Set<number>();
+  const found = starts.flatMap(({ name, address }) => {
+    const isError = errors.find(({ of }) => of.test(name))?.is;
+    if (isError === undefined || been.has(address) || !callees.asks(address)) return [];
+    been.add(address);
+    const own = refusalsOf(address, { callees, machineFor, isError, budget });
+    // Of thousands of constructors each is looked at alone.
+    return [name === atLoading || name === rustMain ? { ...own, isWhole: true } : own];
+  });
+  return {
+    refuses: found.flatMap(({ refuses }) => refuses),
+    mayRefuse: found.flatMap(({ mayRefuse }) => mayRefuse),
+    isWhole: found.every(({ isWhole }) => isWhole),
+  };
+}
+
+/** `mayAnswer` tells functions that hand on the answer, and `asks` starts that read it or call such functions. */
+function answering(
+  code: ArmFunctions,
+  pointers: FixedPointers,
+  answers: Answers,
+  isQuestion: (target: number) => boolean,
+) {
   const pages = new Set([...answers.keys()].map((place) => Math.floor(place / 4096)));
   const known = new Map<number, boolean>();
-  const callees: Callees = {
-    ...{ isStart: rooms.isStart, endAround: rooms.endAround, lengthFrom, pointerAt: pointers.at },
-    givenBack: (target, argument) => (isQuestion(target) ? (vectors.get(argument ?? -1) ?? null) : null),
-    endOf(target, isPointer) {
-      const kind = named.kindAt(target, isPointer);
-      return kind !== null && isEnding(kind) ? kind : null;
+  let left = mostLookedAt;
+  const isAsking = (words: readonly ArmWord[]) =>
+    words.some((each, index) => {
+      const called = callIn(each) ?? jumpOut(each, words);
+      if ((called !== null && isQuestion(called)) || fieldsIn(each.word) !== null) return true;
+      const page = pages.size > 0 ? pageIn(each) : null;
+      if (page === null) return false;
+      // The address stands in the page, or in a table that is in the page.
+      const isPointed = (place: number | null) => pages.has(Math.floor((place ?? -1) / 4096));
+      return (
+        pages.has(page) ||
+        words
+          .slice(index + 1, index + 1 + mostBetween)
+          .some(({ word }) => isPointed(pointers.at(page * 4096 + loadedBy(word, each.word & 31))))
+      );
+    });
+  const mayAnswer = (target: number, deep = mostDeep): boolean =>
+    remember(known, target * (mostDeep + 1) + deep, () => {
+      if (--left < 0) return false;
+      const words = code.codeOf(target);
+      return isAsking(words) || (deep > 1 && calledIn(words).some((each) => mayAnswer(each, deep - 1)));
+    });
+  return {
+    mayAnswer: (target: number) => mayAnswer(target),
+    asks(start: number): boolean {
+      const words = code.codeOf(start, longestMain);
+      return (
+        isAsking(words) ||
+        calledIn(words)
+          .slice(0, mostCallees)
+          .some((each) => mayAnswer(each))
+      );
     },
-    neverReturns: () => false,
-    mayAnswer: (target) =>
-      remember(
-        known,
-        target,
-        () =>
-          stubOf(codeAt, target) === null &&
-          codeOf(target).some(({ at, word }) => {
-            const called = callIn(word, at);
-            return (called !== null && isQuestion(called)) || pages.has(pageIn(word, at) ?? -1);
-          }),
-      ),
   };
-  const machineFor = (answer: Parameters<typeof arm64Machine>[1]) => arm64Machine(memory, answer);
-  const isError = ({ ones }: { readonly ones: bigint }) => (ones & 0xffff_ffffn) !== 0n;
-  const found = refusalsOf(main, { callees, machineFor, isError, budget: { left: mostStepsOfFile } });
-  if (found.isWhole) return found;
-  // A long way without any question is no sign of a refusal.
-  const called = codeOf(main, longestMain).flatMap(({ at, word }) => callIn(word, at) ?? []);
-  const asks = called.slice(0, mostCallees).some((target) => isQuestion(target) || callees.mayAnswer(target));
-  return { ...found, isWhole: !asks };
-
-  /**
-   * The C library's own in a static program without names. glibc's compares its argument with AT_HWCAP and AT_HWCAP2 before all others; musl's
-   * with AT_SECURE, and then goes through the kernel's pairs of numbers by LDR with a step of 16 (glibc and musl, getauxval.c).
-   */
-  function isGetauxval(target: number): boolean {
-    const code = codeOf(target).map(({ word }) => word);
-    const [first, second] = code
-      .slice(0, 12)
-      .flatMap((word) => ((word & 0xffc0_03ff) >>> 0 === 0xf100_001f ? [(word >>> 10) & 0xfff] : []));
-    const isStep = (word: number) => (word & 0xffff_fc00) >>> 0 === 0xf841_0400;
-    return (first === 16 && second === 26) || (first === 23 && code.some(isStep));
-  }
 }
 
-/** The target of BL. */
-function callIn(word: number, at: number): number | null {
-  return word >>> 26 === 0x25 ? at + 4 * ((word << 6) >> 6) : null;
+const calledIn = (words: readonly ArmWord[]) => words.flatMap((each) => callIn(each) ?? []);
+
+/** The target of B out of a function. */
+function jumpOut(each: ArmWord, words: readonly ArmWord[]): number | null {
+  const target = jumpIn(each);
+  const [first, last] = [words[0]?.at ?? 0, words.at(-1)?.at ?? 0];
+  return target === null || (target >= first && target <= last) ? null : target;
 }
 
-/** The page of ADRP. */
-function pageIn(word: number, at: number): number | null {
-  if ((word & 0x9f00_0000) >>> 0 !== 0x9000_0000) return null;
-  return Math.floor(at / 4096) + (((word << 8) >> 13) * 4 + ((word >>> 29) & 3));
+/** Instructions between ADRP and LDR. */
+const mostBetween = 4;
+
+/** The distance of LDR of eight bytes by a base, which is far outside where the word is another. */
+function loadedBy(word: number, base: number): number {
+  const isLoad = has(word, 0xffc0_0000, 0xf940_0000) && ((word >>> 5) & 31) === base;
+  return isLoad ? ((word >>> 10) & 0xfff) * 8 : Number.NaN;
 }
 
-/** The place in a table of pointers to which a stub jumps: ADRP and LDR of X17 by X16 (AAELF64, "Procedure Linkage Table"). */
-function stubOf(codeAt: Memory["codeAt"], target: number): number | null {
-  const first = codeAt(target) === 0xd503_245f ? target + 4 : target;
-  const page = pageIn(codeAt(first) ?? 0, first);
-  const load = codeAt(first + 4) ?? 0;
-  const isLoad = page !== null && (load & 0xffc0_03ff) >>> 0 === 0xf940_0211;
-  return isLoad ? page * 4096 + ((load >>> 10) & 0xfff) * 8 : null;
+/** A static program that may be anywhere begins as others: with zeros in X29 and X30. */
+function isStartCode(entry: number, { codeAt }: ArmFunctions): boolean {
+  const first = codeAt(entry) === landing ? entry + 4 : entry;
+  return entry !== 0 && codeAt(first) === 0xd280_001d && codeAt(first + 4) === 0xd280_001e;
 }
 
 /** What the C runtime's start passes as the first argument. */
-function mainOf(entry: number, memory: Memory): number | null {
-  const machine = arm64Machine(memory, () => ({ zeros: 0n, ones: 0n, asked: false }));
+function mainOf(entry: number, memory: Memory, code: ArmFunctions): number | null {
+  const machine = arm64Machine(memory, () => noBits);
   let [place, known] = [entry, { registers: new Map(), flags: null } as Parameters<typeof machine.step>[1]];
   for (let steps = 0; steps < mostBeforeMain; steps++) {
     const done = machine.step(place, known);
@@ -137,7 +226,7 @@ function mainOf(entry: number, memory: Memory): number | null {
     else {
       const first = known.registers.get(0);
       if (first !== undefined && "at" in first && memory.codeAt(first.at) !== null)
-        return behindStub(first.at, memory);
+        return behindStub(first.at, code);
       // musl's start goes on in a function.
       if (done.kind === "call" || done.target < 0) return null;
       place = done.target;
@@ -146,13 +235,17 @@ function mainOf(entry: number, memory: Memory): number | null {
   return null;
 }
 
-/** A program that may be anywhere has a stub that jumps to `main`. */
-function behindStub(main: number, { codeAt }: Memory): number {
-  const first = codeAt(main);
-  const at = first === nop || first === landing ? main + 4 : main;
-  const word = codeAt(at);
-  return word !== null && word >>> 26 === 5 ? at + 4 * ((word << 6) >> 6) : main;
+/** The C runtime's `main` of a program in Rust hands on the program's own. */
+function rustMainsOf(main: number, code: ArmFunctions, memory: Memory): readonly number[] {
+  const machine = arm64Machine(memory, () => noBits);
+  const handed = new Set<number>();
+  let known: Known = { registers: new Map(), flags: null };
+  for (const { at } of code.codeOf(main)) {
+    const done = machine.step(at, known);
+    if (done.kind !== "next") break;
+    known = done.known;
+    for (const value of known.registers.values())
+      if ("at" in value && code.isStart(value.at)) handed.add(value.at);
+  }
+  return handed.size === 1 ? [...handed] : [];
 }
-
-/** NOP, and BTI C. */
-const [nop, landing] = [0xd503_201f, 0xd503_245f];

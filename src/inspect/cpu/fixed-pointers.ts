@@ -8,8 +8,14 @@ import { u32, u64 } from "../little-endian.ts";
 /** The System V ABI for x86-64, "Relocation Types": R_X86_64_64, R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT and R_X86_64_RELATIVE. */
 export const relocation = { symbol: 1, data: 6, jump: 7, relative: 8, entry: 24 } as const;
 
-/** The same of AArch64: R_AARCH64_GLOB_DAT, R_AARCH64_JUMP_SLOT and R_AARCH64_RELATIVE (AAELF64, "Dynamic relocations"). x86-64 has no such numbers. */
-const armRelocation = { data: 1025, jump: 1026, relative: 1027 } as const;
+/** The same of AArch64: R_AARCH64_ABS64, R_AARCH64_GLOB_DAT, R_AARCH64_JUMP_SLOT and R_AARCH64_RELATIVE (AAELF64, "Dynamic relocations"). x86-64 has no such numbers. */
+const armRelocation = { symbol: 257, data: 1025, jump: 1026, relative: 1027 } as const;
+
+/** True where the loader writes an address in the file itself. */
+export const isOfOwn = (type: number) => type === relocation.relative || type === armRelocation.relative;
+
+/** True where the loader writes the address of a symbol. */
+export const isOfSymbol = (type: number) => type === relocation.symbol || type === armRelocation.symbol;
 
 /** True where the loader writes the address of another file's function or data. */
 export function isOfImport(type: number): boolean {
@@ -62,8 +68,7 @@ export function fixedPointers(source: ByteSource, elf: Elf) {
     if (relocations !== undefined)
       eachRelocation(source, relocations, ({ place, type, addend }) => {
         const isIn = place >= from && place < to && place % 8 === 0 && pointers.size < mostPointers;
-        const isOwn = type === relocation.relative || type === armRelocation.relative;
-        if (isIn && isOwn) pointers.set(place, addend);
+        if (isIn && isOfOwn(type)) pointers.set(place, addend);
       });
     return pointers;
   };

@@ -4,7 +4,7 @@ import type { ByteSource } from "../byte-source.ts";
 import type { Elf } from "../elf/elf.ts";
 import { readSymbols, symbolNames } from "../elf/symbols.ts";
 import { u64 } from "../little-endian.ts";
-import { eachRelocation, type FixedPointers, relocation } from "./fixed-pointers.ts";
+import { eachRelocation, type FixedPointers, isOfOwn, isOfSymbol } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
 import { askedWords } from "./asked-words.ts";
 import { type NamedCalls, namedCalls, x86StubOf } from "./named-calls.ts";
@@ -37,7 +37,7 @@ const loadCalls = /^(PyInit_\w+|napi_register_module_v\d+|JNI_OnLoad)$/;
 const maxStarts = 20_000;
 
 /** Constructors, functions that a host language calls, and `main`. */
-function startsOf(source: ByteSource, elf: Elf, reader: FunctionReader): readonly Start[] {
+export function startsOf(source: ByteSource, elf: Elf, main: number | null): readonly Start[] {
   const constructors = constructorsOf(source, elf).map((address) => ({ name: "a constructor", address }));
   const names = symbolNames(source, elf, "dynamicSymbols");
   const modules: Start[] = [];
@@ -45,7 +45,6 @@ function startsOf(source: ByteSource, elf: Elf, reader: FunctionReader): readonl
     const name = isImport || address === 0 ? "" : names.text(nameAt);
     if (loadCalls.test(name)) modules.push({ name, address });
   }
-  const main = mainOf(elf.entry, reader);
   return [...constructors, ...(main === null ? [] : [{ name: "main", address: main }]), ...modules].slice(
     0,
     maxStarts,
@@ -66,8 +65,8 @@ function constructorsOf(source: ByteSource, elf: Elf): readonly number[] {
       // The loader writes addresses into a table of constructors, or the symbols whose addresses these are.
       eachRelocation(source, section, ({ place, type, symbol, addend }) => {
         if (!found.has(place)) return;
-        if (type === relocation.relative) found.set(place, addend);
-        else if (type === relocation.symbol) symbols.add(symbol);
+        if (isOfOwn(type)) found.set(place, addend);
+        else if (isOfSymbol(type)) symbols.add(symbol);
       });
   }
   let index = 0;
@@ -126,7 +125,7 @@ export function startCodeOf(
 ): StartCode {
   const reader = functionReader(source, elf, functions, pointers);
   try {
-    const starts = startsOf(source, elf, reader);
+    const starts = startsOf(source, elf, mainOf(elf.entry, reader));
     if (starts.length === 0) return noStart;
     const mains = addressesOf(starts, "main");
     const named =

@@ -1,0 +1,106 @@
+/** Knows where a program for AArch64 finds the CPU's answer: in what libgcc, LLVM, Rust or the program itself has stored. */
+
+import { remember } from "../../io/collections.ts";
+import { type ArmFunctions, callIn } from "./arm64-functions.ts";
+import { has, type Lists, type Memory } from "./arm64-memory.ts";
+import { arm64Machine } from "./arm64-steps.ts";
+import bits from "./asked-features.json" with { type: "json" };
+import { noBits, type Value } from "./known-bits.ts";
+import type { NamedCalls } from "./named-calls.ts";
+import type { Known } from "./refusal-ways.ts";
+
+/** By place. */
+export type Answers = ReadonlyMap<number, Lists>;
+
+/** The words that libgcc and LLVM leave, by their names. */
+export function namedAnswers({ own }: NamedCalls): Answers {
+  const answers = new Map<number, Lists>();
+  for (const [address, kind] of own) {
+    // The byte is 0 or 1.
+    if (kind === "atomics") answers.set(address, [["atomics", ..."0000000"]]);
+    if (kind === "features") answers.set(address, [bits.aarch64.split(" ")]);
+  }
+  return answers;
+}
+
+/** Answers in a place, or in the later bytes of one. */
+export function answerIn(answers: Answers): Memory["answerAt"] {
+  if (answers.size === 0) return () => null;
+  const [first, last] = [Math.min(...answers.keys()), Math.max(...answers.keys())];
+  return (place) => {
+    if (place < first || place >= last + 8) return null;
+    const start = [0, 1, 2, 3, 4, 5, 6, 7].map((by) => place - by).find((each) => answers.has(each));
+    const lists = start === undefined ? undefined : answers.get(start);
+    return start === undefined || lists === undefined
+      ? null
+      : lists.map((names) => names.slice(8 * (place - start)));
+  };
+}
+
+export interface RustAnswers {
+  readonly answers: Answers;
+  /** Rust's questions: what they give back stands in the words too. */
+  readonly questions: ReadonlySet<number>;
+}
+
+/** Rust's question, and no more than so many are looked at. */
+const longestQuestion = 8192;
+const mostQuestions = 64;
+const wordBits = 63;
+
+/**
+ * The words in which Rust keeps the answer, of 63 bits each and a last one that tells that the answer is there (std_detect, detect/cache.rs). `starts` are
+ * the functions that may ask.
+ */
+export function rustAnswers(starts: readonly number[], code: ArmFunctions, memory: Memory): RustAnswers {
+  const caches = new Map<number, ReturnType<typeof rustCache>>();
+  for (const start of starts)
+    for (const each of code.codeOf(start, longestQuestion)) {
+      const target = callIn(each);
+      if (target === null || caches.size >= mostQuestions) continue;
+      remember(caches, target, () => rustCache(target, code, memory));
+    }
+  const found = [...caches].flatMap(([question, cache]) => (cache === null ? [] : [{ question, ...cache }]));
+  const [first] = found;
+  if (first === undefined || found.some(({ place }) => place !== first.place))
+    return { answers: new Map(), questions: new Set() };
+  const all = bits.armRust[first.isLater ? 1 : 0]?.split(" ") ?? [];
+  const words = [0, 1].map((index) => all.slice(wordBits * index, wordBits * (index + 1)));
+  return {
+    answers: new Map(words.map((names, index) => [first.place + 8 * index, listsOf(names)])),
+    questions: new Set(found.map(({ question }) => question)),
+  };
+}
+
+/** A bit of two features is in two lists. */
+function listsOf(names: readonly string[]): Lists {
+  return [0, 1].map((part) => names.map((each) => each.split("+")[part] ?? "-"));
+}
+
+/**
+ * Where a function leaves two words or three in a row with the last bit set; null for other functions. Later versions have more features than one word holds, and cut these by
+ * EXTR.
+ */
+function rustCache(question: number, code: ArmFunctions, memory: Memory) {
+  const length = code.lengthFrom(question);
+  if (length > longestQuestion) return null;
+  const left = new Set<number>();
+  const wrote = (place: number, value: Value | null, bytes: number) => {
+    if (bytes === 8 && value !== null && !("at" in value) && value.ones >> BigInt(wordBits) === 1n)
+      left.add(place);
+  };
+  const machine = arm64Machine({ ...memory, wrote }, () => noBits);
+  let known: Known = { registers: new Map(), flags: null };
+  let isLater = false;
+  for (const { at, word } of code.codeOf(question, longestQuestion)) {
+    isLater ||= has(word, 0xffe0_fc00, 0x93c0_fc00);
+    const done = machine.step(at, known);
+    known = done.kind === "next" ? done.known : { registers: new Map(), flags: null };
+  }
+  const [place, ...others] = [...left].sort((a, b) => a - b);
+  const isRow =
+    others.length > 0 &&
+    others.length < 3 &&
+    others.every((each, index) => each === (place ?? 0) + 8 * (index + 1));
+  return place !== undefined && isRow ? { place, isLater } : null;
+}
