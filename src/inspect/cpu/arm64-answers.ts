@@ -1,7 +1,8 @@
 /** Knows where a program for AArch64 finds the CPU's answer: in what libgcc, LLVM, Rust or the program itself has stored. */
 
-import { remember } from "../../io/collections.ts";
-import { type ArmFunctions, callIn } from "./arm64-functions.ts";
+import type { ByteSource } from "../byte-source.ts";
+import type { Elf } from "../elf/elf.ts";
+import { type ArmFunctions, type ArmWord, callIn } from "./arm64-functions.ts";
 import { has, type Lists, type Memory } from "./arm64-memory.ts";
 import { arm64Machine } from "./arm64-steps.ts";
 import bits from "./asked-features.json" with { type: "json" };
@@ -48,28 +49,64 @@ const longestQuestion = 8192;
 const mostQuestions = 64;
 const wordBits = 63;
 
+/** The second number of Rust's version, as the compiler writes it since 1.80; null where it is unknown, or that of an early build. */
+export function rustMinor(source: ByteSource, { sections }: Elf): number | null {
+  const found = sections.find(({ name }) => name === ".comment");
+  const bytes =
+    found === undefined ? new Uint8Array(0) : source.read(found.offset, Math.min(found.size, 4096));
+  const all = [
+    ...Buffer.from(bytes)
+      .toString("latin1")
+      .matchAll(/rustc version 1\.(\d+)\.\d+([^ ]?)/g),
+  ];
+  const minors = new Set(all.map(([, minor, early]) => (early === "" ? Number(minor) : null)));
+  return minors.size === 1 ? ([...minors][0] ?? null) : null;
+}
+
 /**
- * The words in which Rust keeps the answer, of 63 bits each and a last one that tells that the answer is there (std_detect, detect/cache.rs). `starts` are
- * the functions that may ask.
+ * The words in which Rust keeps the answer, of 63 bits each and a last one that tells that the answer is there (std_detect, detect/cache.rs). `starts`
+ * and the functions that they call may ask.
  */
-export function rustAnswers(starts: readonly number[], code: ArmFunctions, memory: Memory): RustAnswers {
+export function rustAnswers(
+  starts: readonly number[],
+  code: ArmFunctions,
+  memory: Memory,
+  minor: number | null,
+): RustAnswers {
+  const called = (start: number) => code.codeOf(start, longestQuestion).flatMap((each) => callIn(each) ?? []);
+  const near = starts.flatMap((start) => [start, ...called(start).slice(0, mostQuestions)]);
   const caches = new Map<number, ReturnType<typeof rustCache>>();
-  for (const start of starts)
-    for (const each of code.codeOf(start, longestQuestion)) {
-      const target = callIn(each);
-      if (target === null || caches.size >= mostQuestions) continue;
-      remember(caches, target, () => rustCache(target, code, memory));
-    }
+  for (const target of new Set(near.flatMap(called))) {
+    if (caches.size >= mostQuestions) break;
+    if (code.codeOf(target, longestQuestion).some(marksLastBit))
+      caches.set(target, rustCache(target, code, memory));
+  }
   const found = [...caches].flatMap(([question, cache]) => (cache === null ? [] : [{ question, ...cache }]));
   const [first] = found;
   if (first === undefined || found.some(({ place }) => place !== first.place))
     return { answers: new Map(), questions: new Set() };
-  const all = bits.armRust[first.isLater ? 1 : 0]?.split(" ") ?? [];
+  const all = first.isLater ? laterBits(minor) : bits.armRust.split(" ");
   const words = [0, 1].map((index) => all.slice(wordBits * index, wordBits * (index + 1)));
   return {
     answers: new Map(words.map((names, index) => [first.place + 8 * index, listsOf(names)])),
     questions: new Set(found.map(({ question }) => question)),
   };
+}
+
+/** ORR of a number whose last bit alone is set. */
+const marksLastBit = ({ word }: ArmWord) => has(word, 0xffff_fc00, 0xb241_0000);
+
+/** Some bits came with a version, whose number stands in front of these. Without a version a bit is one of several. */
+function laterBits(minor: number | null): readonly string[] {
+  const all = bits.laterArmRust.split(" ").map((each) => each.split(":").reverse());
+  const ofVersion = (own: number) =>
+    all.flatMap(([name, since = "0"]) => (Number(since) <= own ? (name ?? []) : []));
+  if (minor !== null) return ofVersion(minor);
+  const each = [82, 83, 84].map(ofVersion);
+  return Array.from({ length: all.length }, (_, bit) => {
+    const names = new Set(each.map((names) => names[bit] ?? "-"));
+    return [...names].filter((name) => name !== "-" || names.size === 1).join("|");
+  });
 }
 
 /** A bit of two features is in two lists. */

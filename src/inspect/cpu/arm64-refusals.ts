@@ -3,7 +3,7 @@
 import { remember } from "../../io/collections.ts";
 import type { ByteSource } from "../byte-source.ts";
 import { type Elf, elfType, offsetOfAddress, segmentType } from "../elf/elf.ts";
-import { type Answers, answerIn, namedAnswers, rustAnswers } from "./arm64-answers.ts";
+import { type Answers, answerIn, namedAnswers, rustAnswers, rustMinor } from "./arm64-answers.ts";
 import {
   type ArmFunctions,
   type ArmWord,
@@ -64,8 +64,9 @@ export function arm64Refusals(
   const isLinked = elf.segments.some(({ type }) => type === segmentType.interpreter);
   const isProgram = elf.type === elfType.executable || isLinked || isStartCode(elf.entry, code);
   const main = isProgram ? mainOf(elf.entry, memoryOf(new Map()), code) : null;
-  const rustMains = main === null ? [] : rustMainsOf(main, code, memoryOf(new Map()));
-  const rust = rustAnswers(rustMains, code, memoryOf(new Map()));
+  const rustMains = main === null ? [] : rustMainsOf(main, code, memoryOf(new Map()), pointers);
+  const rustStarts = main === null ? [] : [main, ...rustMains];
+  const rust = rustAnswers(rustStarts, code, memoryOf(new Map()), rustMinor(source, elf));
   const answers: Answers = new Map([...namedAnswers(named), ...rust.answers]);
   const questions = new Map<number, boolean>();
   const isQuestion = (target: number) =>
@@ -153,27 +154,26 @@ function answering(
   answers: Answers,
   isQuestion: (target: number) => boolean,
 ) {
-  const pages = new Set([...answers.keys()].map((place) => Math.floor(place / 4096)));
+  const places = [...answers.keys()];
+  // The place of the word, of one of its bytes, or of a structure that it is in.
+  const isNear = (place: number | null) =>
+    place !== null && places.some((each) => place > each - mostInFront && place < each + 8);
   const known = new Map<number, boolean>();
   let left = mostLookedAt;
   const isAsking = (words: readonly ArmWord[]) =>
     words.some((each, index) => {
       const called = callIn(each) ?? jumpOut(each, words);
       if ((called !== null && isQuestion(called)) || fieldsIn(each.word) !== null) return true;
-      const page = pages.size > 0 ? pageIn(each) : null;
+      const page = answers.size > 0 ? pageIn(each) : null;
       if (page === null) return false;
-      // The address stands in the page, or in a table that is in the page.
-      const isPointed = (place: number | null) => pages.has(Math.floor((place ?? -1) / 4096));
-      return (
-        pages.has(page) ||
-        words
-          .slice(index + 1, index + 1 + mostBetween)
-          .some(({ word }) => isPointed(pointers.at(page * 4096 + loadedBy(word, each.word & 31))))
-      );
+      return words.slice(index + 1, index + 1 + mostBetween).some(({ word }) => {
+        const place = page * 4096 + (distanceIn(word, each.word & 31) ?? Number.NaN);
+        return isNear(place) || isNear(pointers.at(place));
+      });
     });
   const mayAnswer = (target: number, deep = mostDeep): boolean =>
     remember(known, target * (mostDeep + 1) + deep, () => {
-      if (--left < 0) return false;
+      if (--left < 0 || armStubOf(code, target) !== null) return false;
       const words = code.codeOf(target);
       return isAsking(words) || (deep > 1 && calledIn(words).some((each) => mayAnswer(each, deep - 1)));
     });
@@ -200,13 +200,15 @@ function jumpOut(each: ArmWord, words: readonly ArmWord[]): number | null {
   return target === null || (target >= first && target <= last) ? null : target;
 }
 
-/** Instructions between ADRP and LDR. */
-const mostBetween = 4;
+/** Instructions between ADRP and what takes its page, and bytes between the begin of a structure and a word. */
+const [mostBetween, mostInFront] = [8, 64];
 
-/** The distance of LDR of eight bytes by a base, which is far outside where the word is another. */
-function loadedBy(word: number, base: number): number {
-  const isLoad = has(word, 0xffc0_0000, 0xf940_0000) && ((word >>> 5) & 31) === base;
-  return isLoad ? ((word >>> 10) & 0xfff) * 8 : Number.NaN;
+/** The distance that ADD or a load adds to a base; null for other instructions. */
+function distanceIn(word: number, base: number): number | null {
+  if (((word >>> 5) & 31) !== base) return null;
+  const number = (word >>> 10) & 0xfff;
+  if (has(word, 0xffc0_0000, 0x9100_0000)) return number;
+  return has(word, 0x3b40_0000, 0x3940_0000) ? number * 2 ** (word >>> 30) : null;
 }
 
 /** A static program that may be anywhere begins as others: with zeros in X29 and X30. */
@@ -235,17 +237,30 @@ function mainOf(entry: number, memory: Memory, code: ArmFunctions): number | nul
   return null;
 }
 
-/** The C runtime's `main` of a program in Rust hands on the program's own. */
-function rustMainsOf(main: number, code: ArmFunctions, memory: Memory): readonly number[] {
+/** The C runtime's `main` of a program in Rust hands on the program's own, or a table of functions that have it inside. */
+function rustMainsOf(
+  main: number,
+  code: ArmFunctions,
+  memory: Memory,
+  pointers: FixedPointers,
+): readonly number[] {
   const machine = arm64Machine(memory, () => noBits);
-  const handed = new Set<number>();
   let known: Known = { registers: new Map(), flags: null };
   for (const { at } of code.codeOf(main)) {
     const done = machine.step(at, known);
     if (done.kind !== "next") break;
     known = done.known;
-    for (const value of known.registers.values())
-      if ("at" in value && code.isStart(value.at)) handed.add(value.at);
   }
-  return handed.size === 1 ? [...handed] : [];
+  const handed = [...known.registers.values()].flatMap((value) =>
+    "at" in value && value.at >= 0 ? value.at : [],
+  );
+  const own = handed.filter(code.isStart);
+  if (own.length > 0) return own.length === 1 ? own : [];
+  const inTables = handed.flatMap((place) => pointers.run(place).slice(0, mostInTable)).filter(code.isStart);
+  return [
+    ...new Set(inTables.flatMap((each) => [each, ...calledIn(code.codeOf(each)).slice(0, mostInTable)])),
+  ];
 }
+
+/** Rust's table of a closure has so many functions. */
+const mostInTable = 4;
