@@ -48,6 +48,8 @@ export interface RustAnswers {
 const longestQuestion = 8192;
 const mostQuestions = 64;
 const wordBits = 63;
+/** The minor version of Rust that has the features in another order. */
+const firstLater = 82;
 
 /** The second number of Rust's version, as the compiler writes it since 1.80; null where it is unknown, or that of an early build. */
 export function rustMinor(source: ByteSource, { sections }: Elf): number | null {
@@ -72,6 +74,7 @@ export function rustAnswers(
   code: ArmFunctions,
   memory: Memory,
   minor: number | null,
+  isQuestion: (target: number) => boolean,
 ): RustAnswers {
   const called = (start: number) => code.codeOf(start, longestQuestion).flatMap((each) => callIn(each) ?? []);
   const near = starts.flatMap((start) => [start, ...called(start).slice(0, mostQuestions)]);
@@ -81,14 +84,25 @@ export function rustAnswers(
     if (code.codeOf(target, longestQuestion).some(marksLastBit))
       caches.set(target, rustCache(target, code, memory));
   }
-  const found = [...caches].flatMap(([question, cache]) => (cache === null ? [] : [{ question, ...cache }]));
+  const found = [...caches].flatMap(([question, cache]) => {
+    // A compiler that sees the whole program leaves out the words that nobody reads. Other questions have one word too.
+    const isSure =
+      cache !== null && (cache.places.length > 1 || (minor !== null && called(question).some(isQuestion)));
+    return isSure ? [{ question, ...cache }] : [];
+  });
   const [first] = found;
-  if (first === undefined || found.some(({ place }) => place !== first.place))
+  if (first === undefined || found.some(({ places }) => places.join() !== first.places.join()))
     return { answers: new Map(), questions: new Set() };
-  const all = first.isLater ? laterBits(minor) : bits.armRust.split(" ");
-  const words = [0, 1].map((index) => all.slice(wordBits * index, wordBits * (index + 1)));
+  const { places, isCut } = first;
+  const all = isCut || (minor ?? 0) >= firstLater ? laterBits(minor) : bits.armRust.split(" ");
+  const firstWord = places.length === 1 && isCut ? 1 : 0;
   return {
-    answers: new Map(words.map((names, index) => [first.place + 8 * index, listsOf(names)])),
+    answers: new Map(
+      places.slice(0, 2).map((place, index) => {
+        const start = wordBits * (firstWord + index);
+        return [place, listsOf(all.slice(start, start + wordBits))];
+      }),
+    ),
     questions: new Set(found.map(({ question }) => question)),
   };
 }
@@ -102,7 +116,7 @@ function laterBits(minor: number | null): readonly string[] {
   const ofVersion = (own: number) =>
     all.flatMap(([name, since = "0"]) => (Number(since) <= own ? (name ?? []) : []));
   if (minor !== null) return ofVersion(minor);
-  const each = [82, 83, 84].map(ofVersion);
+  const each = [firstLater, 83, 84].map(ofVersion);
   return Array.from({ length: all.length }, (_, bit) => {
     const names = new Set(each.map((names) => names[bit] ?? "-"));
     return [...names].filter((name) => name !== "-" || names.size === 1).join("|");
@@ -114,13 +128,9 @@ function listsOf(names: readonly string[]): Lists {
   return [0, 1].map((part) => names.map((each) => each.split("+")[part] ?? "-"));
 }
 
-/**
- * Where a function leaves two words or three in a row with the last bit set; null for other functions. Later versions have more features than one word holds, and cut these by
- * EXTR.
- */
+/** Where a function leaves words in a row with the last bit set; null for other functions. `isCut`: EXTR cuts the bits of a second word. */
 function rustCache(question: number, code: ArmFunctions, memory: Memory) {
-  const length = code.lengthFrom(question);
-  if (length > longestQuestion) return null;
+  if (code.lengthFrom(question) > longestQuestion) return null;
   const left = new Set<number>();
   const wrote = (place: number, value: Value | null, bytes: number) => {
     if (bytes === 8 && value !== null && !("at" in value) && value.ones >> BigInt(wordBits) === 1n)
@@ -128,16 +138,13 @@ function rustCache(question: number, code: ArmFunctions, memory: Memory) {
   };
   const machine = arm64Machine({ ...memory, wrote }, () => noBits);
   let known: Known = { registers: new Map(), flags: null };
-  let isLater = false;
+  let isCut = false;
   for (const { at, word } of code.codeOf(question, longestQuestion)) {
-    isLater ||= has(word, 0xffe0_fc00, 0x93c0_fc00);
+    isCut ||= has(word, 0xffe0_fc00, 0x93c0_fc00);
     const done = machine.step(at, known);
     known = done.kind === "next" ? done.known : { registers: new Map(), flags: null };
   }
-  const [place, ...others] = [...left].sort((a, b) => a - b);
-  const isRow =
-    others.length > 0 &&
-    others.length < 3 &&
-    others.every((each, index) => each === (place ?? 0) + 8 * (index + 1));
-  return place !== undefined && isRow ? { place, isLater } : null;
+  const places = [...left].sort((a, b) => a - b);
+  const isRow = places.every((each, index) => each === (places[0] ?? 0) + 8 * index);
+  return places.length > 0 && places.length <= 3 && isRow ? { places, isCut } : null;
 }

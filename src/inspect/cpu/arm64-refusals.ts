@@ -17,7 +17,7 @@ import {
   landing,
   pageIn,
 } from "./arm64-functions.ts";
-import { has, type Memory } from "./arm64-memory.ts";
+import { has, type Lists, type Memory } from "./arm64-memory.ts";
 import { fieldsIn } from "./arm64-registers.ts";
 import { arm64Machine } from "./arm64-steps.ts";
 import bits from "./asked-features.json" with { type: "json" };
@@ -65,22 +65,22 @@ export function arm64Refusals(
   const isProgram = elf.type === elfType.executable || isLinked || isStartCode(elf.entry, code);
   const main = isProgram ? mainOf(elf.entry, memoryOf(new Map()), code) : null;
   const rustMains = main === null ? [] : rustMainsOf(main, code, memoryOf(new Map()), pointers);
-  const rustStarts = main === null ? [] : [main, ...rustMains];
-  const rust = rustAnswers(rustStarts, code, memoryOf(new Map()), rustMinor(source, elf));
-  const answers: Answers = new Map([...namedAnswers(named), ...rust.answers]);
   const questions = new Map<number, boolean>();
   const isQuestion = (target: number) =>
     remember(questions, target, () => {
       const kind = named.kindAt(target, false);
       return kind === "auxiliary" || (kind === null && isProgram && !isLinked && isGetauxval(code, target));
     });
+  const rustStarts = main === null ? [] : [main, ...rustMains];
+  const rust = rustAnswers(rustStarts, code, memoryOf(new Map()), rustMinor(source, elf), isQuestion);
+  const answers: Answers = new Map([...namedAnswers(named), ...rust.answers]);
   const starts = [
     ...(main === null ? [] : [{ name: "main", address: main }]),
     ...rustMains.map((address) => ({ name: rustMain, address })),
     ...startsOf(source, elf, null),
   ];
-  const calleesOf = (answers: Answers): Answering => {
-    const { mayAnswer, asks } = answering(code, pointers, answers, isQuestion);
+  const calleesOf = (answers: Answers, stored: Answers): Answering => {
+    const { mayAnswer, asks } = answering(code, pointers, answers, stored, isQuestion);
     return {
       asks,
       ...{ endAround: code.endAround, lengthFrom: code.lengthFrom, pointerAt: pointers.at },
@@ -96,7 +96,7 @@ export function arm64Refusals(
     };
   };
   const budget = { left: mostStepsOfFile };
-  const plain = calleesOf(answers);
+  const plain = calleesOf(answers, new Map());
   const found = refusalsOfStarts(starts, plain, memoryOf(answers), budget);
   const asking = starts.filter(({ address }) => plain.asks(address)).map(({ address }) => address);
   const called = main === null || !asking.includes(main) ? [] : calledIn(code.codeOf(main, longestMain));
@@ -110,7 +110,7 @@ export function arm64Refusals(
   });
   if (stored.answers.size === 0) return found;
   const all: Answers = new Map([...stored.answers, ...answers]);
-  const more = refusalsOfStarts(starts, calleesOf(all), memoryOf(all), budget);
+  const more = refusalsOfStarts(starts, calleesOf(all, stored.answers), memoryOf(all), budget);
   const own = more.refuses.filter((name) => !found.refuses.includes(name));
   const isSure = own.length > 0 && !areWritten(stored, code, elf, memoryOf(answers), plain.mayAnswer);
   return {
@@ -152,37 +152,49 @@ function answering(
   code: ArmFunctions,
   pointers: FixedPointers,
   answers: Answers,
+  stored: Answers,
   isQuestion: (target: number) => boolean,
 ) {
-  const places = [...answers.keys()];
-  // The place of the word, of one of its bytes, or of a structure that it is in.
-  const isNear = (place: number | null) =>
-    place !== null && places.some((each) => place > each - mostInFront && place < each + 8);
+  // Each atomic operation reads libgcc's byte, and chooses its own way alone.
+  const isOfAtomics = (lists: Lists) =>
+    lists.every((names) => names.length === 8 && names.every((name) => "-0atomics".includes(name)));
+  const places = [...answers].flatMap(([place, lists]) => (isOfAtomics(lists) ? [] : place));
+  const atomics = [...answers.keys()].filter((place) => !places.includes(place));
+  const isIn = (place: number | null) =>
+    place !== null && places.some((each) => place >= each && place < each + 8);
+  const isInFront = (place: number) =>
+    [...stored.keys()].some((each) => place < each && place > each - mostInFront);
   const known = new Map<number, boolean>();
   let left = mostLookedAt;
-  const isAsking = (words: readonly ArmWord[]) =>
+  const isAsking = (words: readonly ArmWord[], isStart: boolean) =>
     words.some((each, index) => {
       const called = callIn(each) ?? jumpOut(each, words);
-      if ((called !== null && isQuestion(called)) || fieldsIn(each.word) !== null) return true;
+      const isAsked =
+        called !== null && isQuestion(called) && isOfFeatures(words.slice(Math.max(0, index - 4), index));
+      if (isAsked || fieldsIn(each.word) !== null) return true;
       const page = answers.size > 0 ? pageIn(each) : null;
       if (page === null) return false;
       return words.slice(index + 1, index + 1 + mostBetween).some(({ word }) => {
-        const place = page * 4096 + (distanceIn(word, each.word & 31) ?? Number.NaN);
-        return isNear(place) || isNear(pointers.at(place));
+        const found = distanceIn(word, each.word & 31);
+        const place = page * 4096 + (found?.distance ?? Number.NaN);
+        if (isIn(place) || isIn(pointers.at(place)) || (isStart && atomics.includes(place))) return true;
+        return found?.isAddress === true && isInFront(place);
       });
     });
   const mayAnswer = (target: number, deep = mostDeep): boolean =>
     remember(known, target * (mostDeep + 1) + deep, () => {
       if (--left < 0 || armStubOf(code, target) !== null) return false;
       const words = code.codeOf(target);
-      return isAsking(words) || (deep > 1 && calledIn(words).some((each) => mayAnswer(each, deep - 1)));
+      return (
+        isAsking(words, false) || (deep > 1 && calledIn(words).some((each) => mayAnswer(each, deep - 1)))
+      );
     });
   return {
     mayAnswer: (target: number) => mayAnswer(target),
     asks(start: number): boolean {
       const words = code.codeOf(start, longestMain);
       return (
-        isAsking(words) ||
+        isAsking(words, true) ||
         calledIn(words)
           .slice(0, mostCallees)
           .some((each) => mayAnswer(each))
@@ -192,6 +204,12 @@ function answering(
 }
 
 const calledIn = (words: readonly ArmWord[]) => words.flatMap((each) => callIn(each) ?? []);
+
+/** False where the number that the kernel is asked for, as MOVZ leaves it in X0, has no features: Rust asks for the size of a signal's stack. */
+function isOfFeatures(before: readonly ArmWord[]): boolean {
+  const number = before.findLast(({ word }) => has(word, 0x7fe0_001f, 0x5280_0000))?.word;
+  return number === undefined || vectors.has((number >>> 5) & 0xffff);
+}
 
 /** The target of B out of a function. */
 function jumpOut(each: ArmWord, words: readonly ArmWord[]): number | null {
@@ -204,11 +222,12 @@ function jumpOut(each: ArmWord, words: readonly ArmWord[]): number | null {
 const [mostBetween, mostInFront] = [8, 64];
 
 /** The distance that ADD or a load adds to a base; null for other instructions. */
-function distanceIn(word: number, base: number): number | null {
-  if (((word >>> 5) & 31) !== base) return null;
+function distanceIn(word: number, base: number) {
   const number = (word >>> 10) & 0xfff;
-  if (has(word, 0xffc0_0000, 0x9100_0000)) return number;
-  return has(word, 0x3b40_0000, 0x3940_0000) ? number * 2 ** (word >>> 30) : null;
+  const isAddress = has(word, 0xffc0_0000, 0x9100_0000);
+  const isRead = has(word, 0x3b40_0000, 0x3940_0000);
+  if (((word >>> 5) & 31) !== base || (!isAddress && !isRead)) return null;
+  return { distance: isAddress ? number : number * 2 ** (word >>> 30), isAddress };
 }
 
 /** A static program that may be anywhere begins as others: with zeros in X29 and X30. */

@@ -153,9 +153,9 @@ function execute(word: number, place: number, state: State): Flags | null {
     else put(known.constant(kind === 0 ? ~number : number));
     return flags;
   }
-  // UBFM and SBFM: shifts by a number, and fields.
+  // UBFM, SBFM and BFM: shifts by a number, and fields.
   if (has(word, 0x1f80_0000, 0x1300_0000)) {
-    put(fieldOf(numberIn(registers, one), word, bytes));
+    put(fieldOf(numberIn(registers, one) ?? known.noBits, numberIn(registers, to), word, bytes));
     return flags;
   }
   // AND, ORR, EOR, ANDS of registers, also with the second one inverted.
@@ -270,12 +270,17 @@ function maskIn(word: number): Bits {
   return known.constant(all);
 }
 
-function fieldOf(value: Bits | null, word: number, bytes: number): Bits | null {
+function fieldOf(value: Bits, before: Bits | null, word: number, bytes: number): Bits {
   const [kind, first, last] = [field(word, 29, 2), field(word, 16, 6), field(word, 10, 6)];
-  if (value === null || kind === 1) return null;
   const count = last >= first ? last - first + 1 : last + 1;
-  const low = known.shiftRight(value, last >= first ? first : 0, bytes);
-  const cut = known.and(low, known.constant((1n << BigInt(count)) - 1n));
+  const shift = last >= first ? 0 : 8 * bytes - first;
+  const mask = known.constant((1n << BigInt(count)) - 1n);
+  const cut = known.and(known.shiftRight(value, last >= first ? first : 0, bytes), mask);
+  // BFM keeps the bits around the field.
+  if (kind === 1) {
+    const around = known.not(known.shiftLeft(mask, shift));
+    return known.or(known.and(before ?? known.noBits, around), known.shiftLeft(cut, shift));
+  }
   const top = 1n << BigInt(count - 1);
   const above = (known.maskOf(bytes) >> BigInt(count)) << BigInt(count);
   const isUnknown = kind === 0 && ((cut.zeros | cut.ones) & top) === 0n;
@@ -284,5 +289,5 @@ function fieldOf(value: Bits | null, word: number, bytes: number): Bits | null {
     : kind === 0 && (cut.ones & top) !== 0n
       ? known.or(cut, known.constant(above))
       : cut;
-  return last >= first ? whole : known.shiftLeft(whole, 8 * bytes - first);
+  return known.shiftLeft(whole, shift);
 }

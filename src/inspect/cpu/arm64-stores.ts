@@ -133,7 +133,7 @@ function writtenBy(
   const names = [...seen].slice(0, mostNames);
   const never = wordsWithout(names);
   const isSame = [...(always ?? [])].every(
-    ([place, { zeros }]) => (never?.get(place)?.zeros ?? zeros) === zeros && never?.has(place),
+    ([place, { zeros }]) => never?.get(place)?.zeros === zeros || memory.answerAt(place) !== null,
   );
   if (always === null || never === null || isSame) return null;
   const without = new Map<string, ReadonlyMap<number, Word>>();
