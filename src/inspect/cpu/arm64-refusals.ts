@@ -24,7 +24,7 @@ import bits from "./asked-features.json" with { type: "json" };
 import type { FixedPointers } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
 import { noBits } from "./known-bits.ts";
-import { isEnding, namedCalls } from "./named-calls.ts";
+import { type Ending, isEnding, namedCalls } from "./named-calls.ts";
 import type { Answer, Callees, Known } from "./refusal-ways.ts";
 import {
   atLoading,
@@ -79,6 +79,14 @@ export function arm64Refusals(
     ...rustMains.map((address) => ({ name: rustMain, address })),
     ...startsOf(source, elf, null),
   ];
+  const endingOf = (target: number, isPointer: boolean, deep: number): Ending | null => {
+    const kind = named.kindAt(target, isPointer);
+    if (kind !== null) return isEnding(kind) ? kind : null;
+    // Rust's own abort calls others that call the C library's.
+    if (deep === 0 || isPointer || !isEndless(code, target)) return null;
+    const called = new Set(calledIn(code.codeOf(target)).map((each) => endingOf(each, false, deep - 1)));
+    return called.size === 1 && called.has("aborts") ? "aborts" : null;
+  };
   const calleesOf = (answers: Answers, stored: Answers): Answering => {
     const { mayAnswer, asks } = answering(code, pointers, answers, stored, isQuestion);
     return {
@@ -88,8 +96,7 @@ export function arm64Refusals(
       givenBack: (target, argument) => (isQuestion(target) ? (vectors.get(argument ?? -1) ?? null) : null),
       endOf(target, isPointer) {
         if (rust.questions.has(target)) return "never";
-        const kind = named.kindAt(target, isPointer);
-        return kind !== null && isEnding(kind) ? kind : null;
+        return endingOf(target, isPointer, mostDeep);
       },
       neverReturns: (target) => isEndless(code, target),
       mayAnswer,
@@ -276,10 +283,26 @@ function rustMainsOf(
   const own = handed.filter(code.isStart);
   if (own.length > 0) return own.length === 1 ? own : [];
   const inTables = handed.flatMap((place) => pointers.run(place).slice(0, mostInTable)).filter(code.isStart);
+  if (inTables.length === 0) return behindFrames(main, code);
   return [
     ...new Set(inTables.flatMap((each) => [each, ...calledIn(code.codeOf(each)).slice(0, mostInTable)])),
   ];
 }
 
+/** A compiler that sees the whole program leaves a function around the program's own, which marks the end of a trace, and does nothing more. */
+function behindFrames(main: number, code: ArmFunctions): readonly number[] {
+  const frames = calledIn(code.codeOf(main, longestMain))
+    .slice(0, mostCallees)
+    .map((each) => code.codeOf(each, shortFrame + 4));
+  return frames
+    .flatMap((words) => {
+      const called = calledIn(words);
+      const isFrame = words.length <= shortFrame / 4 && words.some(({ word }) => word === 0xd65f_03c0);
+      return isFrame && called.length === 1 ? called : [];
+    })
+    .filter(code.isStart);
+}
+
+const shortFrame = 32;
 /** Rust's table of a closure has so many functions. */
 const mostInTable = 4;
