@@ -97,12 +97,27 @@ export function access(word: number, { registers, memory, answer }: State): void
   const place = start === null ? null : start + (mode === 1 ? 0 : distance);
   if (kind === 0 && place !== null) store(to, place, isVector ? 16 : bytes);
   else if (kind === 1) load(to, place, bytes);
-  else if (kind > 1) load(to, null, bytes);
+  else if (kind > 1 && !isVector && to !== stack) {
+    const value = place === null ? null : read(place, bytes);
+    const number = value === null || "at" in value ? null : known.numberOf(value);
+    if (number === null) registers.delete(to);
+    else {
+      const signed = BigInt.asIntN(8 * bytes, BigInt(number));
+      registers.set(to, known.constant(signed, kind === 2 ? 8 : 4));
+    }
+  }
   if (mode === 1 || mode === 3) move(distance);
 
   function read(place: number, bytes: number): Value | null {
     const kept = place < 0 ? registers.get(place) : undefined;
-    if (place < 0) return kept === undefined || "at" in kept ? null : known.narrow(kept, bytes);
+    if (place < 0)
+      return kept === undefined
+        ? null
+        : "at" in kept
+          ? bytes === 8
+            ? kept
+            : null
+          : known.narrow(kept, bytes);
     const lists = memory.answerAt(place);
     if (lists !== null) return known.narrow(answered(lists, answer), bytes);
     const pointed = memory.pointerAt(place);
@@ -117,7 +132,10 @@ export function access(word: number, { registers, memory, answer }: State): void
     }
     for (const each of registers.keys())
       if (each > place - 8 && each < place + bytes && each < 0) registers.delete(each);
-    const value = isVector ? null : numberIn(registers, name);
-    if (value !== null && (value.asked || known.numberOf(value) !== null)) registers.set(place, value);
+    const value = isVector ? null : name === stack ? known.constant(0) : registers.get(name);
+    if (value == null) return;
+    const isKept =
+      "at" in value ? value.at >= 0 && bytes === 8 : value.asked || known.numberOf(value) !== null;
+    if (isKept) registers.set(place, value);
   }
 }

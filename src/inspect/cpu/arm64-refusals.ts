@@ -270,39 +270,46 @@ function rustMainsOf(
   memory: Memory,
   pointers: FixedPointers,
 ): readonly number[] {
-  const machine = arm64Machine(memory, () => noBits);
-  let known: Known = { registers: new Map(), flags: null };
-  for (const { at } of code.codeOf(main)) {
-    const done = machine.step(at, known);
-    if (done.kind !== "next") break;
-    known = done.known;
-  }
-  const handed = [...known.registers.values()].flatMap((value) =>
+  const handed = [...knownBehind(code.codeOf(main), memory).registers.values()].flatMap((value) =>
     "at" in value && value.at >= 0 ? value.at : [],
   );
   const own = handed.filter(code.isStart);
   if (own.length > 0) return own.length === 1 ? own : [];
   const inTables = handed.flatMap((place) => pointers.run(place).slice(0, mostInTable)).filter(code.isStart);
-  if (inTables.length === 0) return behindFrames(main, code);
+  if (inTables.length === 0) return behindFrames(main, code, memory);
   return [
     ...new Set(inTables.flatMap((each) => [each, ...calledIn(code.codeOf(each)).slice(0, mostInTable)])),
   ];
 }
 
-/** A compiler that sees the whole program leaves a function around the program's own, which marks the end of a trace, and does nothing more. */
-function behindFrames(main: number, code: ArmFunctions): readonly number[] {
-  const frames = calledIn(code.codeOf(main, longestMain))
-    .slice(0, mostCallees)
-    .map((each) => code.codeOf(each, shortFrame + 4));
-  return frames
-    .flatMap((words) => {
-      const called = calledIn(words);
-      const isFrame = words.length <= shortFrame / 4 && words.some(({ word }) => word === 0xd65f_03c0);
-      return isFrame && called.length === 1 ? called : [];
-    })
-    .filter(code.isStart);
+/** A compiler that sees the whole program leaves the function that marks the end of a trace: it calls what X0 has, and does nothing more. */
+function behindFrames(main: number, code: ArmFunctions, memory: Memory): readonly number[] {
+  const words = code.codeOf(main, longestMain);
+  const isFrame = (target: number) => {
+    const all = code.codeOf(target, longestFrame + 4).map(({ word }) => word);
+    return all.length * 4 <= longestFrame && all.includes(0xd63f_0000) && all.includes(0xd65f_03c0);
+  };
+  return words.flatMap((each, index) => {
+    const target = callIn(each);
+    if (target === null || !isFrame(target)) return [];
+    const known = knownBehind(words.slice(Math.max(0, index - mostBetween), index), memory);
+    const first = known.registers.get(0);
+    return first !== undefined && "at" in first && code.isStart(first.at) ? first.at : [];
+  });
 }
 
-const shortFrame = 32;
+/** What a row of instructions leaves, up to the first that leads elsewhere. */
+function knownBehind(words: readonly ArmWord[], memory: Memory): Known {
+  const machine = arm64Machine(memory, () => noBits);
+  let known: Known = { registers: new Map(), flags: null };
+  for (const { at } of words) {
+    const done = machine.step(at, known);
+    if (done.kind !== "next") break;
+    known = done.known;
+  }
+  return known;
+}
+
+const longestFrame = 32;
 /** Rust's table of a closure has so many functions. */
 const mostInTable = 4;

@@ -59,10 +59,16 @@ function flowOf(word: number, place: number, { registers, flags }: Known): Step 
   }
   // CBZ and CBNZ, TBZ and TBNZ.
   if (has(word, 0x7e00_0000, 0x3400_0000)) {
-    const tested = numberIn(registers, field(word, 0, 5));
+    const name = field(word, 0, 5);
+    const tested = numberIn(registers, name);
+    const value = registers.get(name);
+    const address = {
+      zero: name !== stack && value !== undefined && "at" in value ? false : null,
+      asked: false,
+    };
     return branch(
       signed(field(word, 5, 19), 19),
-      tested === null ? unknown : known.flagsOfResult(tested, bytes),
+      tested === null ? address : known.flagsOfResult(tested, bytes),
     );
   }
   if (has(word, 0x7e00_0000, 0x3600_0000)) {
