@@ -53,6 +53,9 @@ export function callIn({ word, at }: ArmWord): number | null {
   return word >>> 26 === 0x25 ? at + 4 * ((word << 6) >> 6) : null;
 }
 
+/** The targets of all BL. */
+export const calledIn = (words: readonly ArmWord[]) => words.flatMap((each) => callIn(each) ?? []);
+
 /** The target of B. */
 export function jumpIn({ word, at }: ArmWord): number | null {
   return word >>> 26 === 5 ? at + 4 * ((word << 6) >> 6) : null;

@@ -9,23 +9,22 @@ import {
   type ArmWord,
   arm64Functions,
   armStubOf,
-  behindStub,
+  calledIn,
   callIn,
   isEndless,
   isGetauxval,
   jumpIn,
-  landing,
   pageIn,
 } from "./arm64-functions.ts";
 import { has, type Lists, type Memory } from "./arm64-memory.ts";
 import { fieldsIn } from "./arm64-registers.ts";
+import { isStartCode, longestMain, mainOf, rustMainsOf } from "./arm64-starts.ts";
 import { arm64Machine } from "./arm64-steps.ts";
 import bits from "./asked-features.json" with { type: "json" };
 import type { FixedPointers } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
-import { noBits } from "./known-bits.ts";
 import { type Ending, isEnding, namedCalls } from "./named-calls.ts";
-import type { Answer, Callees, Known } from "./refusal-ways.ts";
+import type { Answer, Callees } from "./refusal-ways.ts";
 import {
   atLoading,
   errors,
@@ -43,9 +42,6 @@ const vectors = new Map([
   [16, bits.hwcap.split(" ")],
   [26, bits.hwcap2.split(" ")],
 ]);
-/** The start passes `main` after no more instructions. */
-const mostBeforeMain = 64;
-const longestMain = 2 ** 18;
 /** A question stands so many calls below a function that answers. So many functions are looked at for one. */
 const mostDeep = 3;
 const mostLookedAt = 2048;
@@ -210,8 +206,6 @@ function answering(
   };
 }
 
-const calledIn = (words: readonly ArmWord[]) => words.flatMap((each) => callIn(each) ?? []);
-
 /** False where the number that the kernel is asked for, as MOVZ leaves it in X0, has no features: Rust asks for the size of a signal's stack. */
 function isOfFeatures(before: readonly ArmWord[]): boolean {
   const number = before.findLast(({ word }) => has(word, 0x7fe0_001f, 0x5280_0000))?.word;
@@ -236,80 +230,3 @@ function distanceIn(word: number, base: number) {
   if (((word >>> 5) & 31) !== base || (!isAddress && !isRead)) return null;
   return { distance: isAddress ? number : number * 2 ** (word >>> 30), isAddress };
 }
-
-/** A static program that may be anywhere begins as others: with zeros in X29 and X30. */
-function isStartCode(entry: number, { codeAt }: ArmFunctions): boolean {
-  const first = codeAt(entry) === landing ? entry + 4 : entry;
-  return entry !== 0 && codeAt(first) === 0xd280_001d && codeAt(first + 4) === 0xd280_001e;
-}
-
-/** What the C runtime's start passes as the first argument. */
-function mainOf(entry: number, memory: Memory, code: ArmFunctions): number | null {
-  const machine = arm64Machine(memory, () => noBits);
-  let [place, known] = [entry, { registers: new Map(), flags: null } as Parameters<typeof machine.step>[1]];
-  for (let steps = 0; steps < mostBeforeMain; steps++) {
-    const done = machine.step(place, known);
-    if (done.kind === "next") [place, known] = [done.next, done.known];
-    else if (done.kind !== "call" && done.kind !== "jump") return null;
-    else {
-      const first = known.registers.get(0);
-      if (first !== undefined && "at" in first && memory.codeAt(first.at) !== null)
-        return behindStub(first.at, code);
-      // musl's start goes on in a function.
-      if (done.kind === "call" || done.target < 0) return null;
-      place = done.target;
-    }
-  }
-  return null;
-}
-
-/** The C runtime's `main` of a program in Rust hands on the program's own, or a table of functions that have it inside. */
-function rustMainsOf(
-  main: number,
-  code: ArmFunctions,
-  memory: Memory,
-  pointers: FixedPointers,
-): readonly number[] {
-  const handed = [...knownBehind(code.codeOf(main), memory).registers.values()].flatMap((value) =>
-    "at" in value && value.at >= 0 ? value.at : [],
-  );
-  const own = handed.filter(code.isStart);
-  if (own.length > 0) return own.length === 1 ? own : [];
-  const inTables = handed.flatMap((place) => pointers.run(place).slice(0, mostInTable)).filter(code.isStart);
-  if (inTables.length === 0) return behindFrames(main, code, memory);
-  return [
-    ...new Set(inTables.flatMap((each) => [each, ...calledIn(code.codeOf(each)).slice(0, mostInTable)])),
-  ];
-}
-
-/** A compiler that sees the whole program leaves the function that marks the end of a trace: it calls what X0 has, and does nothing more. */
-function behindFrames(main: number, code: ArmFunctions, memory: Memory): readonly number[] {
-  const words = code.codeOf(main, longestMain);
-  const isFrame = (target: number) => {
-    const all = code.codeOf(target, longestFrame + 4).map(({ word }) => word);
-    return all.length * 4 <= longestFrame && all.includes(0xd63f_0000) && all.includes(0xd65f_03c0);
-  };
-  return words.flatMap((each, index) => {
-    const target = callIn(each);
-    if (target === null || !isFrame(target)) return [];
-    const known = knownBehind(words.slice(Math.max(0, index - mostBetween), index), memory);
-    const first = known.registers.get(0);
-    return first !== undefined && "at" in first && code.isStart(first.at) ? first.at : [];
-  });
-}
-
-/** What a row of instructions leaves, up to the first that leads elsewhere. */
-function knownBehind(words: readonly ArmWord[], memory: Memory): Known {
-  const machine = arm64Machine(memory, () => noBits);
-  let known: Known = { registers: new Map(), flags: null };
-  for (const { at } of words) {
-    const done = machine.step(at, known);
-    if (done.kind !== "next") break;
-    known = done.known;
-  }
-  return known;
-}
-
-const longestFrame = 32;
-/** Rust's table of a closure has so many functions. */
-const mostInTable = 4;
