@@ -210,7 +210,7 @@ function armStart(
 ): CpuCode["start"] {
   const isProgram =
     elf.type === elfType.executable || elf.segments.some(({ type }) => type === segmentType.interpreter);
-  if (elf.machine !== elfMachine.aarch64) return null;
+  if (elf.machine !== elfMachine.aarch64 || (!isProgram && asks.every(isOwnQuestion))) return null;
   const { refuses, mayRefuse, isWhole } = refusals();
   const isAsking = !isProgram || !asks.every(isAtomicsQuestion);
   if (isAsking && isWhole && refuses.length + mayRefuse.length === 0) return null;

@@ -44,7 +44,7 @@ const vectors = new Map([
 ]);
 /** A question stands so many calls below a function that answers. So many functions are looked at for one. */
 const mostDeep = 3;
-const mostLookedAt = 2048;
+const mostLookedAt = 512;
 
 export function arm64Refusals(
   source: ByteSource,
@@ -53,12 +53,12 @@ export function arm64Refusals(
   pointers: FixedPointers,
 ): Refusals {
   const code = arm64Functions(source, elf, functions);
-  const named = namedCalls(source, elf, (target) => armStubOf(code, target));
   const memoryOf = (answers: Answers): Memory => ({
     ...{ codeAt: code.codeAt, pointerAt: pointers.at, answerAt: answerIn(answers) },
   });
   const isLinked = elf.segments.some(({ type }) => type === segmentType.interpreter);
   const isProgram = elf.type === elfType.executable || isLinked || isStartCode(elf.entry, code);
+  const named = namedCalls(source, elf, (target) => armStubOf(code, target), !isProgram);
   const main = isProgram ? mainOf(elf.entry, memoryOf(new Map()), code) : null;
   const rustMains = main === null ? [] : rustMainsOf(main, code, memoryOf(new Map()), pointers);
   const questions = new Map<number, boolean>();
@@ -101,7 +101,7 @@ export function arm64Refusals(
   const budget = { left: mostStepsOfFile };
   const plain = calleesOf(answers, new Map());
   const found = refusalsOfStarts(starts, plain, memoryOf(answers), budget);
-  const asking = starts.filter(({ address }) => plain.asks(address)).map(({ address }) => address);
+  const asking = starts.filter((start) => isAsking(start, plain)).map(({ address }) => address);
   const called = main === null || !asking.includes(main) ? [] : calledIn(code.codeOf(main, longestMain));
   const storing = [...new Set([...asking, ...called.slice(0, mostCallees).filter(plain.asks)])];
   const stored = storedAnswers(storing, memoryOf(answers), plain, (place) => {
@@ -127,8 +127,18 @@ interface Answering extends Callees {
   readonly asks: (start: number) => boolean;
 }
 
+interface Start {
+  readonly name: string;
+  readonly address: number;
+}
+
+/** Of constructors, of which a library has thousands, the first bytes are looked at. */
+function isAsking({ name, address }: Start, { asks, mayAnswer }: Answering): boolean {
+  return name === atLoading ? mayAnswer(address) : asks(address);
+}
+
 function refusalsOfStarts(
-  starts: readonly { readonly name: string; readonly address: number }[],
+  starts: readonly Start[],
   callees: Answering,
   memory: Memory,
   budget: { left: number },
@@ -137,7 +147,7 @@ function refusalsOfStarts(
   const been = new Set<number>();
   const found = starts.flatMap(({ name, address }) => {
     const isError = errors.find(({ of }) => of.test(name))?.is;
-    if (isError === undefined || been.has(address) || !callees.asks(address)) return [];
+    if (isError === undefined || been.has(address) || !isAsking({ name, address }, callees)) return [];
     been.add(address);
     const own = refusalsOf(address, { callees, machineFor, isError, budget });
     // Of thousands of constructors each is looked at alone.

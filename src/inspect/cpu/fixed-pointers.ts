@@ -30,11 +30,12 @@ export interface Relocation {
   readonly addend: number;
 }
 
-/** The relocations of a section in the order of the file. The object is the same each time. */
+/** The relocations of a section in the order of the file, or those of places from `from` to `to` alone. The object is the same each time. */
 export function eachRelocation(
   source: ByteSource,
   { offset, size }: Pick<ElfSection, "offset" | "size">,
   tell: (found: Relocation) => void,
+  [from, to]: readonly [number, number] = [0, Number.POSITIVE_INFINITY],
 ): void {
   const piece = relocation.entry * 40_000;
   const found = { place: 0, type: 0, symbol: 0, addend: 0 };
@@ -42,6 +43,7 @@ export function eachRelocation(
     const bytes = source.read(offset + start, Math.min(piece, size - start));
     for (let at = 0; at + relocation.entry <= bytes.length; at += relocation.entry) {
       found.place = u64(bytes, at);
+      if (found.place < from || found.place >= to) continue;
       found.type = u32(bytes, at + 8);
       found.symbol = u32(bytes, at + 12);
       found.addend = u64(bytes, at + 16);
@@ -66,10 +68,15 @@ export function fixedPointers(source: ByteSource, elf: Elf) {
   const pointersIn = (from: number, to: number) => {
     const pointers = new Map<number, number>();
     if (relocations !== undefined)
-      eachRelocation(source, relocations, ({ place, type, addend }) => {
-        const isIn = place >= from && place < to && place % 8 === 0 && pointers.size < mostPointers;
-        if (isIn && isOfOwn(type)) pointers.set(place, addend);
-      });
+      eachRelocation(
+        source,
+        relocations,
+        ({ place, type, addend }) => {
+          const isIn = place % 8 === 0 && pointers.size < mostPointers;
+          if (isIn && isOfOwn(type)) pointers.set(place, addend);
+        },
+        [from, to],
+      );
     return pointers;
   };
   const found = once(() => pointersIn(address, address + length));

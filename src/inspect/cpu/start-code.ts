@@ -3,7 +3,7 @@
 import type { ByteSource } from "../byte-source.ts";
 import type { Elf } from "../elf/elf.ts";
 import { readSymbols, symbolNames } from "../elf/symbols.ts";
-import { u64 } from "../little-endian.ts";
+import { u32, u64 } from "../little-endian.ts";
 import { eachRelocation, type FixedPointers, isOfOwn, isOfSymbol } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
 import { askedWords } from "./asked-words.ts";
@@ -34,6 +34,8 @@ interface Start {
 
 /** Python, Node and Java call these when they load a module. */
 const loadCalls = /^(PyInit_\w+|napi_register_module_v\d+|JNI_OnLoad)$/;
+/** A glance at the first four letters passes over most names. */
+const loadHeads = new Set(["PyIn", "napi", "JNI_"].map((head) => u32(Buffer.from(head, "latin1"), 0)));
 const maxStarts = 20_000;
 
 /** Constructors, functions that a host language calls, and `main`. */
@@ -42,7 +44,8 @@ export function startsOf(source: ByteSource, elf: Elf, main: number | null): rea
   const names = symbolNames(source, elf, "dynamicSymbols");
   const modules: Start[] = [];
   for (const { address, nameAt, isImport } of readSymbols(source, elf, "dynamicSymbols")) {
-    const name = isImport || address === 0 ? "" : names.text(nameAt);
+    if (isImport || address === 0 || !loadHeads.has(names.head(nameAt))) continue;
+    const name = names.text(nameAt);
     if (loadCalls.test(name)) modules.push({ name, address });
   }
   return [...constructors, ...(main === null ? [] : [{ name: "main", address: main }]), ...modules].slice(
@@ -63,11 +66,16 @@ function constructorsOf(source: ByteSource, elf: Elf): readonly number[] {
     const section = elf.sections.find(({ name }) => name === wanted);
     if (section !== undefined)
       // The loader writes addresses into a table of constructors, or the symbols whose addresses these are.
-      eachRelocation(source, section, ({ place, type, symbol, addend }) => {
-        if (!found.has(place)) return;
-        if (isOfOwn(type)) found.set(place, addend);
-        else if (isOfSymbol(type)) symbols.add(symbol);
-      });
+      eachRelocation(
+        source,
+        section,
+        ({ place, type, symbol, addend }) => {
+          if (!found.has(place)) return;
+          if (isOfOwn(type)) found.set(place, addend);
+          else if (isOfSymbol(type)) symbols.add(symbol);
+        },
+        [array.address, array.address + array.size],
+      );
   }
   let index = 0;
   if (symbols.size > 0)
