@@ -212,7 +212,7 @@ function goStart(
   return { ...noStart, needed, mayRefuse: mayRefuse.filter((name) => !(name in needed)), isWhole };
 }
 
-/** A program for AArch64 that asks nothing has nobody who could choose: all of its code may run. Of others only refusals are told. null where nothing is told. */
+/** A program for AArch64 that asks nothing has nobody who could choose: all of its code may run. Of others, and of libraries, only refusals are told. null where nothing is told. */
 function armStart(
   elf: Elf,
   asks: readonly string[],
@@ -221,9 +221,9 @@ function armStart(
 ): CpuCode["start"] {
   const isProgram =
     elf.type === elfType.executable || elf.segments.some(({ type }) => type === segmentType.interpreter);
-  if (elf.machine !== elfMachine.aarch64 || !isProgram) return null;
+  if (elf.machine !== elfMachine.aarch64 || (!isProgram && asks.every(isOwnQuestion))) return null;
   const { refuses, mayRefuse, isWhole } = refusals();
-  const isAsking = !asks.every(isAtomicsQuestion);
+  const isAsking = !isProgram || !asks.every(isAtomicsQuestion);
   if (isAsking && isWhole && refuses.length + mayRefuse.length === 0) return null;
   const used = Object.keys(features).filter((name) => (features[name]?.instructions ?? 0) > 0);
   const reached = isAsking ? [] : used;

@@ -2,15 +2,27 @@
 
 import * as known from "./known-bits.ts";
 import type { Bits, Flags, Value } from "./known-bits.ts";
-import type { Answer, Known } from "./refusal-ways.ts";
+import { type Answer, firstData, type Known } from "./refusal-ways.ts";
 
 /** What the code finds in memory. */
 export interface Memory {
   /** The word of code in a place; null outside code. */
   readonly codeAt: (place: number) => number | null;
   readonly pointerAt: (place: number) => number | null;
-  /** The names of the bits of an answer in a place. */
-  readonly answerAt: (place: number) => readonly string[] | null;
+  readonly answerAt: (place: number) => Lists | null;
+  /** Is told what a store leaves in a place that is not on the stack; null where nobody knows. */
+  readonly wrote?: (place: number, value: Value | null, bytes: number) => void;
+  /** A way keeps what is known of bytes that are not on the stack. */
+  readonly keepsBytes?: boolean;
+}
+
+/** The names of the bits of an answer. A bit that several features have in common is in several lists. */
+export type Lists = readonly (readonly string[])[];
+
+/** The bits that a CPU without some features answers. */
+export function answered(lists: Lists, answer: Answer): Bits {
+  const zeros = lists.reduce((all, names) => all | answer(names, 0).zeros, 0n);
+  return { zeros, ones: 0n, asked: true };
 }
 
 /** The number of the stack's register, which is zero where a number is wanted. */
@@ -66,9 +78,13 @@ export function access(word: number, { registers, memory, answer }: State): void
   }
   const bytes = 2 ** field(word, 30, 2);
   const kind = field(word, 22, 2);
-  // LDAR, which has no distance.
+  // LDAR and STLR, which have no distance.
   if (has(word, 0x3fff_fc00, 0x08df_fc00)) {
     load(to, start, bytes);
+    return;
+  }
+  if (has(word, 0x3fff_fc00, 0x089f_fc00)) {
+    if (start !== null) store(to, start, bytes);
     return;
   }
   const isScaled = has(word, 0x3b00_0000, 0x3900_0000);
@@ -83,23 +99,47 @@ export function access(word: number, { registers, memory, answer }: State): void
   const place = start === null ? null : start + (mode === 1 ? 0 : distance);
   if (kind === 0 && place !== null) store(to, place, isVector ? 16 : bytes);
   else if (kind === 1) load(to, place, bytes);
-  else if (kind > 1) load(to, null, bytes);
+  else if (kind > 1 && !isVector && to !== stack) {
+    const value = place === null ? null : read(place, bytes);
+    const number = value === null || "at" in value ? null : known.numberOf(value);
+    if (number === null) registers.delete(to);
+    else {
+      const signed = BigInt.asIntN(8 * bytes, BigInt(number));
+      registers.set(to, known.constant(signed, kind === 2 ? 8 : 4));
+    }
+  }
   if (mode === 1 || mode === 3) move(distance);
 
   function read(place: number, bytes: number): Value | null {
-    const kept = place < 0 ? registers.get(place) : undefined;
-    if (place < 0) return kept === undefined || "at" in kept ? null : known.narrow(kept, bytes);
-    const names = memory.answerAt(place);
-    if (names !== null) return known.narrow(answer(names, 0), bytes);
+    const kept = registers.get(place);
+    if (place < 0 || kept !== undefined)
+      return kept === undefined
+        ? null
+        : "at" in kept
+          ? bytes === 8
+            ? kept
+            : null
+          : known.narrow(kept, bytes);
+    const lists = memory.answerAt(place);
+    if (lists !== null) return known.narrow(answered(lists, answer), bytes);
     const pointed = memory.pointerAt(place);
     return pointed === null ? null : { at: pointed };
   }
 
   function store(name: number, place: number, bytes: number): void {
-    if (place >= 0) return;
+    if (place >= 0) {
+      const left = name === stack ? known.constant(0) : (registers.get(name) ?? null);
+      memory.wrote?.(place, isVector ? null : left, bytes);
+    }
+    if (place >= 0 && (place < firstData || !memory.keepsBytes)) return;
+    const before = place < 0 ? 8 : 1;
     for (const each of registers.keys())
-      if (each > place - 8 && each < place + bytes && each < 0) registers.delete(each);
-    const value = isVector ? null : numberIn(registers, name);
-    if (value?.asked) registers.set(place, value);
+      if (each > place - before && each < place + bytes && (each < 0 || each >= firstData))
+        registers.delete(each);
+    const value = isVector ? null : name === stack ? known.constant(0) : registers.get(name);
+    if (value == null || (place >= 0 && bytes > 1)) return;
+    const isKept =
+      "at" in value ? value.at >= 0 && bytes === 8 : value.asked || known.numberOf(value) !== null;
+    if (isKept) registers.set(place, value);
   }
 }

@@ -1,28 +1,50 @@
-/** Finds programs for AArch64 that ask the kernel for the CPU's features, or libgcc's answer, and then refuse by themselves. */
+/** Finds programs and modules for AArch64 that ask for the CPU's features and then refuse by themselves. */
 
 import { remember } from "../../io/collections.ts";
 import type { ByteSource } from "../byte-source.ts";
-import { type Elf, offsetOfAddress } from "../elf/elf.ts";
-import { u32 } from "../little-endian.ts";
-import type { Memory } from "./arm64-memory.ts";
+import { type Elf, elfType, offsetOfAddress, segmentType } from "../elf/elf.ts";
+import { type Answers, answerIn, namedAnswers, rustAnswers, rustMinor } from "./arm64-answers.ts";
+import {
+  type ArmFunctions,
+  type ArmWord,
+  arm64Functions,
+  armStubOf,
+  calledIn,
+  callIn,
+  isEndless,
+  isGetauxval,
+  jumpIn,
+  pageIn,
+} from "./arm64-functions.ts";
+import { has, type Lists, type Memory } from "./arm64-memory.ts";
+import { fieldsIn } from "./arm64-registers.ts";
+import { isStartCode, longestMain, mainOf, rustMainsOf } from "./arm64-starts.ts";
 import { arm64Machine } from "./arm64-steps.ts";
 import bits from "./asked-features.json" with { type: "json" };
 import type { FixedPointers } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
-import { roomsOf } from "./function-rooms.ts";
-import { isEnding, namedCalls } from "./named-calls.ts";
-import type { Callees } from "./refusal-ways.ts";
-import { mostCallees, mostStepsOfFile, noRefusals, type Refusals, refusalsOf } from "./refusals.ts";
+import { type Ending, isEnding, namedCalls } from "./named-calls.ts";
+import type { Answer, Callees } from "./refusal-ways.ts";
+import {
+  atLoading,
+  errors,
+  mostCallees,
+  mostStepsOfFile,
+  type Refusals,
+  refusalsOf,
+  rustMain,
+} from "./refusals.ts";
+import { areWritten, storedAnswers } from "./arm64-stores.ts";
+import { startsOf } from "./start-code.ts";
 
 /** The kernel's auxiliary vector: AT_HWCAP and AT_HWCAP2 (Linux, include/uapi/linux/auxvec.h). */
 const vectors = new Map([
   [16, bits.hwcap.split(" ")],
   [26, bits.hwcap2.split(" ")],
 ]);
-/** The start passes `main` after no more instructions. */
-const mostBeforeMain = 64;
-const longestFunction = 512;
-const longestMain = 2 ** 18;
+/** A question stands so many calls below a function that answers. So many functions are looked at for one. */
+const mostDeep = 3;
+const mostLookedAt = 512;
 
 export function arm64Refusals(
   source: ByteSource,
@@ -30,129 +52,191 @@ export function arm64Refusals(
   functions: ReturnType<typeof readFunctionRanges>,
   pointers: FixedPointers,
 ): Refusals {
-  const rooms = roomsOf(elf, functions);
-  const words = new Map<number, number | null>();
-  const codeAt = (place: number) =>
-    remember(words, place, () => {
-      const offset = rooms.endAround(place) === null ? null : offsetOfAddress(elf, place);
-      const bytes = offset === null || place % 4 !== 0 ? null : source.read(offset, 4);
-      return bytes === null || bytes.length < 4 ? null : u32(bytes, 0);
-    });
-  const named = namedCalls(source, elf, (target) => stubOf(codeAt, target));
-  const answers = new Map<number, readonly string[]>();
-  for (const [address, kind] of named.own) {
-    // The byte is 0 or 1.
-    if (kind === "atomics") answers.set(address, ["atomics", ..."0000000"]);
-    if (kind === "features") answers.set(address, bits.aarch64.split(" "));
-  }
-  const memory: Memory = {
-    codeAt,
-    pointerAt: pointers.at,
-    answerAt: (place) => answers.get(place) ?? null,
-  };
-  const main = mainOf(elf.entry, memory);
-  if (main === null) return noRefusals;
-  const lengthFrom = (address: number) => (rooms.endAround(address) ?? Number.POSITIVE_INFINITY) - address;
+  const code = arm64Functions(source, elf, functions);
+  const memoryOf = (answers: Answers): Memory => ({
+    ...{ codeAt: code.codeAt, pointerAt: pointers.at, answerAt: answerIn(answers) },
+  });
+  const isLinked = elf.segments.some(({ type }) => type === segmentType.interpreter);
+  const isProgram = elf.type === elfType.executable || isLinked || isStartCode(elf.entry, code);
+  const named = namedCalls(source, elf, (target) => armStubOf(code, target), !isProgram);
+  const main = isProgram ? mainOf(elf.entry, memoryOf(new Map()), code) : null;
+  const rustMains = main === null ? [] : rustMainsOf(main, code, memoryOf(new Map()), pointers);
   const questions = new Map<number, boolean>();
   const isQuestion = (target: number) =>
-    remember(questions, target, () => named.kindAt(target, false) === "auxiliary" || isGetauxval(target));
-  const codeOf = (address: number, longest = longestFunction) =>
-    Array.from({ length: Math.ceil(Math.min(lengthFrom(address), longest) / 4) }, (_, each) => ({
-      at: address + 4 * each,
-      word: codeAt(address + 4 * each) ?? 0,
-    }));
-  const pages = new Set([...answers.keys()].map((place) => Math.floor(place / 4096)));
-  const known = new Map<number, boolean>();
-  const callees: Callees = {
-    ...{ isStart: rooms.isStart, endAround: rooms.endAround, lengthFrom, pointerAt: pointers.at },
-    givenBack: (target, argument) => (isQuestion(target) ? (vectors.get(argument ?? -1) ?? null) : null),
-    endOf(target, isPointer) {
-      const kind = named.kindAt(target, isPointer);
-      return kind !== null && isEnding(kind) ? kind : null;
-    },
-    neverReturns: () => false,
-    mayAnswer: (target) =>
-      remember(
-        known,
-        target,
-        () =>
-          stubOf(codeAt, target) === null &&
-          codeOf(target).some(({ at, word }) => {
-            const called = callIn(word, at);
-            return (called !== null && isQuestion(called)) || pages.has(pageIn(word, at) ?? -1);
-          }),
-      ),
+    remember(questions, target, () => {
+      const kind = named.kindAt(target, false);
+      return kind === "auxiliary" || (kind === null && isProgram && !isLinked && isGetauxval(code, target));
+    });
+  const rustStarts = main === null ? [] : [main, ...rustMains];
+  const rust = rustAnswers(rustStarts, code, memoryOf(new Map()), rustMinor(source, elf), isQuestion);
+  const answers: Answers = new Map([...namedAnswers(named), ...rust.answers]);
+  const starts = [
+    ...(main === null ? [] : [{ name: "main", address: main }]),
+    ...rustMains.map((address) => ({ name: rustMain, address })),
+    ...startsOf(source, elf, null),
+  ];
+  const endingOf = (target: number, isPointer: boolean, deep: number): Ending | null => {
+    const kind = named.kindAt(target, isPointer);
+    if (kind !== null) return isEnding(kind) ? kind : null;
+    // Rust's own abort calls others that call the C library's.
+    if (deep === 0 || isPointer || !isEndless(code, target)) return null;
+    const called = new Set(calledIn(code.codeOf(target)).map((each) => endingOf(each, false, deep - 1)));
+    return called.size === 1 && called.has("aborts") ? "aborts" : null;
   };
-  const machineFor = (answer: Parameters<typeof arm64Machine>[1]) => arm64Machine(memory, answer);
-  const isError = ({ ones }: { readonly ones: bigint }) => (ones & 0xffff_ffffn) !== 0n;
-  const found = refusalsOf([main], { callees, machineFor, isError, budget: { left: mostStepsOfFile } });
-  if (found.isWhole) return found;
-  // A long way without any question is no sign of a refusal.
-  const called = codeOf(main, longestMain).flatMap(({ at, word }) => callIn(word, at) ?? []);
-  const asks = called.slice(0, mostCallees).some((target) => isQuestion(target) || callees.mayAnswer(target));
-  return { ...found, isWhole: !asks };
-
-  /**
-   * The C library's own in a static program without names. glibc's compares its argument with AT_HWCAP and AT_HWCAP2 before all others; musl's
-   * with AT_SECURE, and then goes through the kernel's pairs of numbers by LDR with a step of 16 (glibc and musl, getauxval.c).
-   */
-  function isGetauxval(target: number): boolean {
-    const code = codeOf(target).map(({ word }) => word);
-    const [first, second] = code
-      .slice(0, 12)
-      .flatMap((word) => ((word & 0xffc0_03ff) >>> 0 === 0xf100_001f ? [(word >>> 10) & 0xfff] : []));
-    const isStep = (word: number) => (word & 0xffff_fc00) >>> 0 === 0xf841_0400;
-    return (first === 16 && second === 26) || (first === 23 && code.some(isStep));
-  }
+  const calleesOf = (answers: Answers, stored: Answers): Answering => {
+    const { mayAnswer, asks } = answering(code, pointers, answers, stored, isQuestion);
+    return {
+      asks,
+      ...{ endAround: code.endAround, lengthFrom: code.lengthFrom, pointerAt: pointers.at },
+      isStart: (address) => code.isStart(address) || named.kindAt(address, false) === "auxiliary",
+      givenBack: (target, argument) => (isQuestion(target) ? (vectors.get(argument ?? -1) ?? null) : null),
+      endOf(target, isPointer) {
+        if (rust.questions.has(target)) return "never";
+        return endingOf(target, isPointer, mostDeep);
+      },
+      neverReturns: (target) => isEndless(code, target),
+      mayAnswer,
+    };
+  };
+  const budget = { left: mostStepsOfFile };
+  const plain = calleesOf(answers, new Map());
+  const found = refusalsOfStarts(starts, plain, memoryOf(answers), budget);
+  const asking = starts.filter((start) => isAsking(start, plain)).map(({ address }) => address);
+  const called = main === null || !asking.includes(main) ? [] : calledIn(code.codeOf(main, longestMain));
+  const storing = [...new Set([...asking, ...called.slice(0, mostCallees).filter(plain.asks)])];
+  const stored = storedAnswers(storing, memoryOf(answers), plain, (place) => {
+    const offset = offsetOfAddress(elf, place);
+    const bytes = offset === null ? null : source.read(offset, 8);
+    return bytes === null || bytes.length < 8
+      ? null
+      : new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true);
+  });
+  if (stored.answers.size === 0) return found;
+  const all: Answers = new Map([...stored.answers, ...answers]);
+  const more = refusalsOfStarts(starts, calleesOf(all, stored.answers), memoryOf(all), budget);
+  const own = more.refuses.filter((name) => !found.refuses.includes(name));
+  const isSure = own.length > 0 && !areWritten(stored, code, elf, memoryOf(answers), plain.mayAnswer);
+  return {
+    refuses: isSure ? more.refuses : found.refuses,
+    mayRefuse: [...more.mayRefuse, ...(isSure ? [] : own)],
+    isWhole: found.isWhole && more.isWhole,
+  };
 }
 
-/** The target of BL. */
-function callIn(word: number, at: number): number | null {
-  return word >>> 26 === 0x25 ? at + 4 * ((word << 6) >> 6) : null;
+interface Answering extends Callees {
+  readonly asks: (start: number) => boolean;
 }
 
-/** The page of ADRP. */
-function pageIn(word: number, at: number): number | null {
-  if ((word & 0x9f00_0000) >>> 0 !== 0x9000_0000) return null;
-  return Math.floor(at / 4096) + (((word << 8) >> 13) * 4 + ((word >>> 29) & 3));
+interface Start {
+  readonly name: string;
+  readonly address: number;
 }
 
-/** The place in a table of pointers to which a stub jumps: ADRP and LDR of X17 by X16 (AAELF64, "Procedure Linkage Table"). */
-function stubOf(codeAt: Memory["codeAt"], target: number): number | null {
-  const first = codeAt(target) === 0xd503_245f ? target + 4 : target;
-  const page = pageIn(codeAt(first) ?? 0, first);
-  const load = codeAt(first + 4) ?? 0;
-  const isLoad = page !== null && (load & 0xffc0_03ff) >>> 0 === 0xf940_0211;
-  return isLoad ? page * 4096 + ((load >>> 10) & 0xfff) * 8 : null;
+/** Of constructors, of which a library has thousands, the first bytes are looked at. */
+function isAsking({ name, address }: Start, { asks, mayAnswer }: Answering): boolean {
+  return name === atLoading ? mayAnswer(address) : asks(address);
 }
 
-/** What the C runtime's start passes as the first argument. */
-function mainOf(entry: number, memory: Memory): number | null {
-  const machine = arm64Machine(memory, () => ({ zeros: 0n, ones: 0n, asked: false }));
-  let [place, known] = [entry, { registers: new Map(), flags: null } as Parameters<typeof machine.step>[1]];
-  for (let steps = 0; steps < mostBeforeMain; steps++) {
-    const done = machine.step(place, known);
-    if (done.kind === "next") [place, known] = [done.next, done.known];
-    else if (done.kind !== "call" && done.kind !== "jump") return null;
-    else {
-      const first = known.registers.get(0);
-      if (first !== undefined && "at" in first && memory.codeAt(first.at) !== null)
-        return behindStub(first.at, memory);
-      // musl's start goes on in a function.
-      if (done.kind === "call" || done.target < 0) return null;
-      place = done.target;
-    }
-  }
-  return null;
+function refusalsOfStarts(
+  starts: readonly Start[],
+  callees: Answering,
+  memory: Memory,
+  budget: { left: number },
+): Refusals {
+  const machineFor = (answer: Answer) => arm64Machine(memory, answer);
+  const been = new Set<number>();
+  const found = starts.flatMap(({ name, address }) => {
+    const isError = errors.find(({ of }) => of.test(name))?.is;
+    if (isError === undefined || been.has(address) || !isAsking({ name, address }, callees)) return [];
+    been.add(address);
+    const own = refusalsOf([address], { callees, machineFor, isError, budget });
+    // Of thousands of constructors each is looked at alone.
+    return [name === atLoading || name === rustMain ? { ...own, isWhole: true } : own];
+  });
+  return {
+    refuses: found.flatMap(({ refuses }) => refuses),
+    mayRefuse: found.flatMap(({ mayRefuse }) => mayRefuse),
+    isWhole: found.every(({ isWhole }) => isWhole),
+  };
 }
 
-/** A program that may be anywhere has a stub that jumps to `main`. */
-function behindStub(main: number, { codeAt }: Memory): number {
-  const first = codeAt(main);
-  const at = first === nop || first === landing ? main + 4 : main;
-  const word = codeAt(at);
-  return word !== null && word >>> 26 === 5 ? at + 4 * ((word << 6) >> 6) : main;
+/** `mayAnswer` tells functions that hand on the answer, and `asks` starts that read it or call such functions. */
+function answering(
+  code: ArmFunctions,
+  pointers: FixedPointers,
+  answers: Answers,
+  stored: Answers,
+  isQuestion: (target: number) => boolean,
+) {
+  // Each atomic operation reads libgcc's byte, and chooses its own way alone.
+  const isOfAtomics = (lists: Lists) =>
+    lists.every((names) => names.length === 8 && names.every((name) => "-0atomics".includes(name)));
+  const places = [...answers].flatMap(([place, lists]) => (isOfAtomics(lists) ? [] : place));
+  const atomics = [...answers.keys()].filter((place) => !places.includes(place));
+  const isIn = (place: number | null) =>
+    place !== null && places.some((each) => place >= each && place < each + 8);
+  const isInFront = (place: number) =>
+    [...stored.keys()].some((each) => place < each && place > each - mostInFront);
+  const known = new Map<number, boolean>();
+  let left = mostLookedAt;
+  const isAsking = (words: readonly ArmWord[], isStart: boolean) =>
+    words.some((each, index) => {
+      const called = callIn(each) ?? jumpOut(each, words);
+      const isAsked =
+        called !== null && isQuestion(called) && isOfFeatures(words.slice(Math.max(0, index - 4), index));
+      if (isAsked || fieldsIn(each.word) !== null) return true;
+      const page = answers.size > 0 ? pageIn(each) : null;
+      if (page === null) return false;
+      return words.slice(index + 1, index + 1 + mostBetween).some(({ word }) => {
+        const found = distanceIn(word, each.word & 31);
+        const place = page * 4096 + (found?.distance ?? Number.NaN);
+        if (isIn(place) || isIn(pointers.at(place)) || (isStart && atomics.includes(place))) return true;
+        return found?.isAddress === true && isInFront(place);
+      });
+    });
+  const mayAnswer = (target: number, deep = mostDeep): boolean =>
+    remember(known, target * (mostDeep + 1) + deep, () => {
+      if (--left < 0 || armStubOf(code, target) !== null) return false;
+      const words = code.codeOf(target);
+      return (
+        isAsking(words, false) || (deep > 1 && calledIn(words).some((each) => mayAnswer(each, deep - 1)))
+      );
+    });
+  return {
+    mayAnswer: (target: number) => mayAnswer(target),
+    asks(start: number): boolean {
+      const words = code.codeOf(start, longestMain);
+      return (
+        isAsking(words, true) ||
+        calledIn(words)
+          .slice(0, mostCallees)
+          .some((each) => mayAnswer(each))
+      );
+    },
+  };
 }
 
-/** NOP, and BTI C. */
-const [nop, landing] = [0xd503_201f, 0xd503_245f];
+/** False where the number that the kernel is asked for, as MOVZ leaves it in X0, has no features: Rust asks for the size of a signal's stack. */
+function isOfFeatures(before: readonly ArmWord[]): boolean {
+  const number = before.findLast(({ word }) => has(word, 0x7fe0_001f, 0x5280_0000))?.word;
+  return number === undefined || vectors.has((number >>> 5) & 0xffff);
+}
+
+/** The target of B out of a function. */
+function jumpOut(each: ArmWord, words: readonly ArmWord[]): number | null {
+  const target = jumpIn(each);
+  const [first, last] = [words[0]?.at ?? 0, words.at(-1)?.at ?? 0];
+  return target === null || (target >= first && target <= last) ? null : target;
+}
+
+/** Instructions between ADRP and what takes its page, and bytes between the begin of a structure and a word. */
+const [mostBetween, mostInFront] = [8, 64];
+
+/** The distance that ADD or a load adds to a base; null for other instructions. */
+function distanceIn(word: number, base: number) {
+  const number = (word >>> 10) & 0xfff;
+  const isAddress = has(word, 0xffc0_0000, 0x9100_0000);
+  const isRead = has(word, 0x3b40_0000, 0x3940_0000);
+  if (((word >>> 5) & 31) !== base || (!isAddress && !isRead)) return null;
+  return { distance: isAddress ? number : number * 2 ** (word >>> 30), isAddress };
+}

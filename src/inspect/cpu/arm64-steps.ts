@@ -5,7 +5,18 @@
 
 import * as known from "./known-bits.ts";
 import type { Bits, Flags, Value } from "./known-bits.ts";
-import { access, field, has, type Memory, numberIn, signed, stack, type State } from "./arm64-memory.ts";
+import {
+  access,
+  answered,
+  field,
+  has,
+  type Memory,
+  numberIn,
+  signed,
+  stack,
+  type State,
+} from "./arm64-memory.ts";
+import { fieldsIn } from "./arm64-registers.ts";
 import type { Answer, Known, Machine, Step } from "./refusal-ways.ts";
 
 /** X19 to X29 and the stack (AAPCS64, "General-purpose registers"). */
@@ -50,10 +61,16 @@ function flowOf(word: number, place: number, { registers, flags }: Known): Step 
   }
   // CBZ and CBNZ, TBZ and TBNZ.
   if (has(word, 0x7e00_0000, 0x3400_0000)) {
-    const tested = numberIn(registers, field(word, 0, 5));
+    const name = field(word, 0, 5);
+    const tested = numberIn(registers, name);
+    const value = registers.get(name);
+    const address = {
+      zero: name !== stack && value !== undefined && "at" in value ? false : null,
+      asked: false,
+    };
     return branch(
       signed(field(word, 5, 19), 19),
-      tested === null ? unknown : known.flagsOfResult(tested, bytes),
+      tested === null ? address : known.flagsOfResult(tested, bytes),
     );
   }
   if (has(word, 0x7e00_0000, 0x3600_0000)) {
@@ -74,16 +91,38 @@ function flowOf(word: number, place: number, { registers, flags }: Known): Step 
   return isTrap ? { kind: "trap" } : null;
 }
 
-/** EQ, CS and MI, and their opposites; null for others. */
+/** Whether a condition holds, by what is known of the flags. Flags that are known come without an overflow (DDI 0487, C1.2.4). */
 function condition(code: number, flags: Flags | null): boolean | null {
   if (code >= 14) return true;
-  const bit = [flags?.zero, flags?.carry, flags?.sign][code >> 1] ?? null;
-  return bit === null ? null : (code & 1) === 0 ? bit : !bit;
+  const [zero, carry, sign] = [flags?.zero ?? null, flags?.carry ?? null, flags?.sign ?? null];
+  const isLess = sign;
+  const above = both(carry, not(zero));
+  const bit = [zero, carry, sign, null, above, not(isLess), both(not(isLess), not(zero))][code >> 1] ?? null;
+  return (code & 1) === 0 ? bit : not(bit);
+}
+
+const not = (bit: boolean | null) => (bit === null ? null : !bit);
+const both = (one: boolean | null, other: boolean | null) =>
+  one === false || other === false ? false : one === null || other === null ? null : true;
+
+/** The flags that a comparison leaves. The carry is set where the first number is not below the other. */
+function compared(one: Bits, other: Bits, bytes: number): Flags {
+  const mask = known.maskOf(bytes);
+  const [least, most] = [one.ones & mask, mask & ~one.zeros];
+  const isBelow = most < (other.ones & mask) ? true : least >= (mask & ~other.zeros) ? false : null;
+  const isPositive = (one.zeros & other.zeros & ((mask >> 1n) + 1n)) !== 0n;
+  const { zero, asked } = known.compared(one, other, bytes);
+  return {
+    zero: isBelow === true ? false : zero,
+    carry: not(isBelow),
+    sign: isPositive ? isBelow : null,
+    asked,
+  };
 }
 
 /** Changes the registers, and returns the flags. */
 function execute(word: number, place: number, state: State): Flags | null {
-  const { registers, flags } = state;
+  const { registers, flags, answer } = state;
   const [to, one, other] = [field(word, 0, 5), field(word, 5, 5), field(word, 16, 5)];
   const bytes = word >>> 31 === 1 ? 8 : 4;
   const set = (name: number, value: Value | null) => {
@@ -122,9 +161,9 @@ function execute(word: number, place: number, state: State): Flags | null {
     else put(known.constant(kind === 0 ? ~number : number));
     return flags;
   }
-  // UBFM and SBFM: shifts by a number, and fields.
+  // UBFM, SBFM and BFM: shifts by a number, and fields.
   if (has(word, 0x1f80_0000, 0x1300_0000)) {
-    put(fieldOf(numberIn(registers, one), word, bytes));
+    put(fieldOf(numberIn(registers, one) ?? known.noBits, numberIn(registers, to), word, bytes));
     return flags;
   }
   // AND, ORR, EOR, ANDS of registers, also with the second one inverted.
@@ -143,7 +182,12 @@ function execute(word: number, place: number, state: State): Flags | null {
   if (has(word, 0x7f20_0000, 0x6b00_0000)) {
     const [a, b] = [numberIn(registers, one), shiftedIn(numberIn(registers, other), word)];
     put(null);
-    return a === null || b === null ? null : known.compared(a, b, bytes);
+    return a === null || b === null ? null : compared(a, b, bytes);
+  }
+  const fields = fieldsIn(word);
+  if (fields !== null) {
+    put(answered(fields, answer));
+    return flags;
   }
   const chosen = conditional(word, registers, flags);
   if (chosen !== null) {
@@ -174,7 +218,7 @@ function added(word: number, before: Value | undefined, bytes: number) {
   const isMinus = field(word, 30, 1) === 1;
   if (before === undefined) return { value: null, left: null };
   if ("at" in before) return { value: { at: before.at + (isMinus ? -number : number) }, left: null };
-  const left = isMinus ? known.compared(before, known.constant(number), bytes) : null;
+  const left = isMinus ? compared(before, known.constant(number), bytes) : null;
   return { value: number === 0 ? before : null, left };
 }
 
@@ -190,10 +234,10 @@ function conditional(
   if (has(word, 0x7fe0_0410, 0x7a40_0000)) {
     const a = numberIn(registers, one);
     const b = field(word, 11, 1) === 1 ? known.constant(other) : numberIn(registers, other);
-    if (decided === false)
-      return { flags: { zero: (word & 4) !== 0, carry: (word & 2) !== 0, sign: (word & 8) !== 0, asked } };
+    const sign = (word & 1) === 0 ? (word & 8) !== 0 : null;
+    if (decided === false) return { flags: { zero: (word & 4) !== 0, carry: (word & 2) !== 0, sign, asked } };
     if (decided === null || a === null || b === null) return { flags: null };
-    const left = known.compared(a, b, word >>> 31 === 1 ? 8 : 4);
+    const left = compared(a, b, word >>> 31 === 1 ? 8 : 4);
     return { flags: { ...left, asked: asked || left.asked } };
   }
   if (!has(word, 0x3fe0_0800, 0x1a80_0000)) return null;
@@ -234,12 +278,17 @@ function maskIn(word: number): Bits {
   return known.constant(all);
 }
 
-function fieldOf(value: Bits | null, word: number, bytes: number): Bits | null {
+function fieldOf(value: Bits, before: Bits | null, word: number, bytes: number): Bits {
   const [kind, first, last] = [field(word, 29, 2), field(word, 16, 6), field(word, 10, 6)];
-  if (value === null || kind === 1) return null;
   const count = last >= first ? last - first + 1 : last + 1;
-  const low = known.shiftRight(value, last >= first ? first : 0, bytes);
-  const cut = known.and(low, known.constant((1n << BigInt(count)) - 1n));
+  const shift = last >= first ? 0 : 8 * bytes - first;
+  const mask = known.constant((1n << BigInt(count)) - 1n);
+  const cut = known.and(known.shiftRight(value, last >= first ? first : 0, bytes), mask);
+  // BFM keeps the bits around the field.
+  if (kind === 1) {
+    const around = known.not(known.shiftLeft(mask, shift));
+    return known.or(known.and(before ?? known.noBits, around), known.shiftLeft(cut, shift));
+  }
   const top = 1n << BigInt(count - 1);
   const above = (known.maskOf(bytes) >> BigInt(count)) << BigInt(count);
   const isUnknown = kind === 0 && ((cut.zeros | cut.ones) & top) === 0n;
@@ -248,5 +297,5 @@ function fieldOf(value: Bits | null, word: number, bytes: number): Bits | null {
     : kind === 0 && (cut.ones & top) !== 0n
       ? known.or(cut, known.constant(above))
       : cut;
-  return last >= first ? whole : known.shiftLeft(whole, 8 * bytes - first);
+  return known.shiftLeft(whole, shift);
 }

@@ -8,8 +8,14 @@ import { u32, u64 } from "../little-endian.ts";
 /** The System V ABI for x86-64, "Relocation Types": R_X86_64_64, R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT and R_X86_64_RELATIVE. */
 export const relocation = { symbol: 1, data: 6, jump: 7, relative: 8, entry: 24 } as const;
 
-/** The same of AArch64: R_AARCH64_GLOB_DAT, R_AARCH64_JUMP_SLOT and R_AARCH64_RELATIVE (AAELF64, "Dynamic relocations"). x86-64 has no such numbers. */
-const armRelocation = { data: 1025, jump: 1026, relative: 1027 } as const;
+/** The same of AArch64: R_AARCH64_ABS64, R_AARCH64_GLOB_DAT, R_AARCH64_JUMP_SLOT and R_AARCH64_RELATIVE (AAELF64, "Dynamic relocations"). x86-64 has no such numbers. */
+const armRelocation = { symbol: 257, data: 1025, jump: 1026, relative: 1027 } as const;
+
+/** True where the loader writes an address in the file itself. */
+export const isOfOwn = (type: number) => type === relocation.relative || type === armRelocation.relative;
+
+/** True where the loader writes the address of a symbol. */
+export const isOfSymbol = (type: number) => type === relocation.symbol || type === armRelocation.symbol;
 
 /** True where the loader writes the address of another file's function or data. */
 export function isOfImport(type: number): boolean {
@@ -24,11 +30,12 @@ export interface Relocation {
   readonly addend: number;
 }
 
-/** The relocations of a section in the order of the file. The object is the same each time. */
+/** The relocations of a section in the order of the file, or those of places from `from` to `to` alone. The object is the same each time. */
 export function eachRelocation(
   source: ByteSource,
   { offset, size }: Pick<ElfSection, "offset" | "size">,
   tell: (found: Relocation) => void,
+  [from, to]: readonly [number, number] = [0, Number.POSITIVE_INFINITY],
 ): void {
   const piece = relocation.entry * 40_000;
   const found = { place: 0, type: 0, symbol: 0, addend: 0 };
@@ -36,6 +43,7 @@ export function eachRelocation(
     const bytes = source.read(offset + start, Math.min(piece, size - start));
     for (let at = 0; at + relocation.entry <= bytes.length; at += relocation.entry) {
       found.place = u64(bytes, at);
+      if (found.place < from || found.place >= to) continue;
       found.type = u32(bytes, at + 8);
       found.symbol = u32(bytes, at + 12);
       found.addend = u64(bytes, at + 16);
@@ -60,11 +68,15 @@ export function fixedPointers(source: ByteSource, elf: Elf) {
   const pointersIn = (from: number, to: number) => {
     const pointers = new Map<number, number>();
     if (relocations !== undefined)
-      eachRelocation(source, relocations, ({ place, type, addend }) => {
-        const isIn = place >= from && place < to && place % 8 === 0 && pointers.size < mostPointers;
-        const isOwn = type === relocation.relative || type === armRelocation.relative;
-        if (isIn && isOwn) pointers.set(place, addend);
-      });
+      eachRelocation(
+        source,
+        relocations,
+        ({ place, type, addend }) => {
+          const isIn = place % 8 === 0 && pointers.size < mostPointers;
+          if (isIn && isOfOwn(type)) pointers.set(place, addend);
+        },
+        [from, to],
+      );
     return pointers;
   };
   const found = once(() => pointersIn(address, address + length));

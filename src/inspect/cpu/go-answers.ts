@@ -7,6 +7,7 @@ import type { ByteSource } from "../byte-source.ts";
 import { type Elf, elfMachine, offsetOfAddress } from "../elf/elf.ts";
 import { u16, u64 } from "../little-endian.ts";
 import bits from "./asked-features.json" with { type: "json" };
+import linux from "./go-features.json" with { type: "json" };
 import type { GoCode } from "./go-code.ts";
 
 /** Go's own library has a copy below `vendor/`, which no other package can read. */
@@ -85,7 +86,7 @@ function optionsIn(source: ByteSource, elf: Elf, taken: readonly number[]): read
   const list = lists.find(
     ({ length }) => length > 0 && (length === places.length || length + 1 === places.length),
   );
-  const known: Readonly<Record<string, string>> = bits.go;
+  const known: Readonly<Record<string, string>> = linux.options;
   return places.slice(0, list?.length).map((place, index) => {
     const name = list?.[index];
     return [place, name === undefined ? anyOf(elf) : (known[name] ?? name)];
@@ -120,7 +121,7 @@ function numberedIn(source: ByteSource, elf: Elf, taken: readonly number[]): rea
     Buffer.from(read(place, mostFeatures * longestFeature)).toString("latin1"),
   );
   const text = texts.find((each) => each.startsWith("firstID"));
-  const known: Readonly<Record<string, string>> = bits.cpuid;
+  const known: Readonly<Record<string, string>> = linux.cpuid;
   for (const index of lists.map((place) => read(place, 2 * mostFeatures))) {
     if (text === undefined || u16(index, 0) !== 0 || u16(index, 2) !== "firstID".length) continue;
     const found: string[] = [];

@@ -148,8 +148,11 @@ export function arm64GoCode(
     },
     walk({ answers, ...asking }) {
       const memory: Memory = {
-        ...{ codeAt, pointerAt: pointers.at },
-        answerAt: (place) => answers.get(place) ?? null,
+        ...{ codeAt, pointerAt: pointers.at, keepsBytes: true },
+        answerAt(place) {
+          const names = answers.get(place);
+          return names === undefined ? null : [names];
+        },
       };
       const own = { isStart, endAround, lengthFrom, neverReturns: () => false, pointerAt: pointers.at };
       return {

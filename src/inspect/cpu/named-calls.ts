@@ -40,11 +40,17 @@ const heads = new Set([...kinds.keys(), threads].map((name) => u32(Buffer.from(`
 
 export type NamedCalls = ReturnType<typeof namedCalls>;
 
-/** `stubOf` tells the place in a table of pointers to which code jumps. */
-export function namedCalls(source: ByteSource, elf: Elf, stubOf: (target: number) => number | null) {
+/** `stubOf` tells the place in a table of pointers to which code jumps. `importsAlone`: of a library only what it imports by stubs. */
+export function namedCalls(
+  source: ByteSource,
+  elf: Elf,
+  stubOf: (target: number) => number | null,
+  importsAlone = false,
+) {
   const own = new Map<number, Kind>();
   const imports = new Map<number, Kind>();
   for (const table of ["symbols", "dynamicSymbols"] as const) {
+    if (importsAlone && table === "symbols") continue;
     const names = symbolNames(source, elf, table);
     let index = -1;
     for (const { nameAt, address, isImport } of readSymbols(source, elf, table)) {
@@ -59,7 +65,9 @@ export function namedCalls(source: ByteSource, elf: Elf, stubOf: (target: number
   }
   const places = new Map<number, Kind>();
   if (imports.size > 0)
-    for (const section of elf.sections.filter(({ name }) => name === ".rela.plt" || name === ".rela.dyn"))
+    for (const section of elf.sections.filter(
+      ({ name }) => name === ".rela.plt" || (name === ".rela.dyn" && !importsAlone),
+    ))
       eachRelocation(source, section, ({ place, type, symbol }) => {
         const kind = isOfImport(type) ? imports.get(symbol) : undefined;
         if (kind !== undefined) places.set(place, kind);

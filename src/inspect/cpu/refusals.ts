@@ -69,15 +69,19 @@ export function allRefusals(
 }
 
 /** The name of starts that are called before `main`. */
-const atLoading = "a constructor";
+export const atLoading = "a constructor";
 /** The name of the function that Rust's runtime calls for `main`. */
 export const rustMain = "Rust's main";
 
-/** A program fails with a status, and a module of Python without an object. */
-const errors: readonly { readonly of: RegExp; readonly is: (result: Bits) => boolean }[] = [
+/** A program fails with a status, a module of Python without an object, and one of Java without a version. */
+export const errors: readonly { readonly of: RegExp; readonly is: (result: Bits) => boolean }[] = [
   { of: /^main$/, is: ({ ones }) => (ones & maskOf(4)) !== 0n },
   { of: /^(a constructor|Rust's main)$/, is: () => false },
   { of: /^PyInit_/, is: ({ zeros }) => zeros === maskOf(8) },
+  {
+    of: /^JNI_OnLoad$/,
+    is: ({ zeros, ones }) => (zeros & maskOf(4)) === maskOf(4) || (ones & 0x8000_0000n) !== 0n,
+  },
 ];
 
 /** Of starts that run one behind the other. A bit whose name is a list, with | between, stands for one of the features, and nobody knows for which. */

@@ -3,8 +3,8 @@
 import type { ByteSource } from "../byte-source.ts";
 import type { Elf } from "../elf/elf.ts";
 import { readSymbols, symbolNames } from "../elf/symbols.ts";
-import { u64 } from "../little-endian.ts";
-import { eachRelocation, type FixedPointers, relocation } from "./fixed-pointers.ts";
+import { u32, u64 } from "../little-endian.ts";
+import { eachRelocation, type FixedPointers, isOfOwn, isOfSymbol } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
 import { askedWords } from "./asked-words.ts";
 import { type NamedCalls, namedCalls, x86StubOf } from "./named-calls.ts";
@@ -34,18 +34,20 @@ interface Start {
 
 /** Python, Node and Java call these when they load a module. */
 const loadCalls = /^(PyInit_\w+|napi_register_module_v\d+|JNI_OnLoad)$/;
+/** A glance at the first four letters passes over most names. */
+const loadHeads = new Set(["PyIn", "napi", "JNI_"].map((head) => u32(Buffer.from(head, "latin1"), 0)));
 const maxStarts = 20_000;
 
 /** Constructors, functions that a host language calls, and `main`. */
-function startsOf(source: ByteSource, elf: Elf, reader: FunctionReader): readonly Start[] {
+export function startsOf(source: ByteSource, elf: Elf, main: number | null): readonly Start[] {
   const constructors = constructorsOf(source, elf).map((address) => ({ name: "a constructor", address }));
   const names = symbolNames(source, elf, "dynamicSymbols");
   const modules: Start[] = [];
   for (const { address, nameAt, isImport } of readSymbols(source, elf, "dynamicSymbols")) {
-    const name = isImport || address === 0 ? "" : names.text(nameAt);
+    if (isImport || address === 0 || !loadHeads.has(names.head(nameAt))) continue;
+    const name = names.text(nameAt);
     if (loadCalls.test(name)) modules.push({ name, address });
   }
-  const main = mainOf(elf.entry, reader);
   return [...constructors, ...(main === null ? [] : [{ name: "main", address: main }]), ...modules].slice(
     0,
     maxStarts,
@@ -64,11 +66,16 @@ function constructorsOf(source: ByteSource, elf: Elf): readonly number[] {
     const section = elf.sections.find(({ name }) => name === wanted);
     if (section !== undefined)
       // The loader writes addresses into a table of constructors, or the symbols whose addresses these are.
-      eachRelocation(source, section, ({ place, type, symbol, addend }) => {
-        if (!found.has(place)) return;
-        if (type === relocation.relative) found.set(place, addend);
-        else if (type === relocation.symbol) symbols.add(symbol);
-      });
+      eachRelocation(
+        source,
+        section,
+        ({ place, type, symbol, addend }) => {
+          if (!found.has(place)) return;
+          if (isOfOwn(type)) found.set(place, addend);
+          else if (isOfSymbol(type)) symbols.add(symbol);
+        },
+        [array.address, array.address + array.size],
+      );
   }
   let index = 0;
   if (symbols.size > 0)
@@ -126,7 +133,7 @@ export function startCodeOf(
 ): StartCode {
   const reader = functionReader(source, elf, functions, pointers);
   try {
-    const starts = startsOf(source, elf, reader);
+    const starts = startsOf(source, elf, mainOf(elf.entry, reader));
     if (starts.length === 0) return noStart;
     const mains = addressesOf(starts, "main");
     const named =

@@ -1,4 +1,4 @@
-/** Programs for AArch64 that ask the kernel, or libgcc's answer, and refuse by themselves. */
+/** Programs and modules for AArch64 that ask the kernel, a register, or what a runtime or they themselves have kept, and refuse. */
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { findCpuNeed } from "../../../src/inspect/cpu/cpu-need.ts";
 import { inspectFile } from "../../../src/inspect/inspect-file.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { needs } from "../../support/needs.ts";
-import { whyNoVersion } from "../../support/programs.ts";
+import { whyNot as whyNotRun, whyNoVersion } from "../../support/programs.ts";
 
 const compiler = "aarch64-linux-gnu-gcc";
 const whyNot = whyNoVersion(compiler, "apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross");
@@ -87,11 +87,130 @@ int main(int n, char **v) {
     expect((await needsOf(program(asked, then), "-O2")).sve).toBeOneOf([undefined, "mayBeUsed"]);
   });
 
+  const kept = `${head}
+static unsigned long word;
+int wrap(int number) { return getauxval(number); }
+__attribute__((noinline)) void lend(unsigned long *place) { *place |= HWCAP_SVE; }
+`;
+  const first = "__attribute__((constructor)) static void begin(void)";
+  const main = (text: string) => `int main(int n, char **v) { ${text} return work(n); }`;
+  const ending = '{ fputs("too old\\n", stderr); exit(1); }';
+  it.each([
+    ["a constructor", "needed", `${first} { if (!${asks}) abort(); } ${main("")}`],
+    ["a function of another number", "needed", main(`if (!(wrap(AT_HWCAP) & HWCAP_SVE)) ${ending}`)],
+    [
+      "a kept word",
+      "needed",
+      `${first} { word = getauxval(AT_HWCAP); } ${main(`if (!(word & HWCAP_SVE)) ${ending}`)}`,
+    ],
+    ["a kept mark", "needed", `${first} { if ${asks} word |= 4; } ${main(`if (!(word & 4)) ${ending}`)}`],
+    [
+      "a kept word that is lent",
+      "undecided",
+      `${first} { word = getauxval(AT_HWCAP); } ${main(`if (n > 3) lend(&word); if (!(word & HWCAP_SVE)) ${ending}`)}`,
+    ],
+    [
+      "a kept word, and a warning",
+      null,
+      `${first} { word = getauxval(AT_HWCAP); } ${main('if (!(word & HWCAP_SVE)) puts("slow");')}`,
+    ],
+    [
+      "a mark that is there at first",
+      null,
+      `static int mark = 1; ${first} { if ${asks} mark = 1; } ${main(`if (!mark) ${ending}`)}`,
+    ],
+    [
+      "a constructor that refuses for another reason",
+      null,
+      `${first} { if (!${asks} && getenv("STRICT")) abort(); } ${main("")}`,
+    ],
+  ])("is told by what was asked before: %s", async (_, told, text) => {
+    for (const option of ["-O2", "-O0"]) {
+      const { sve } = await needsOf(kept + text, option);
+      if (told === null) expect(sve).not.toBe("needed");
+      else expect(sve).toBe(told);
+    }
+  });
+
+  const field = (register: string, low: number) =>
+    `({ unsigned long all; __asm__("mrs %0, ${register}" : "=r"(all)); (all >> ${low}) & 15; })`;
+  it.each([
+    ["a field that is zero", { sve: "needed" }, `${field("ID_AA64PFR0_EL1", 32)} == 0`],
+    ["a field that is below two", { atomics: "needed" }, `${field("ID_AA64ISAR0_EL1", 20)} < 2`],
+    [
+      "two features in a field",
+      { sha512: "needed", sha2: "needed" },
+      `!(${field("ID_AA64ISAR0_EL1", 12)} & 2)`,
+    ],
+    ["a register that tells the model", {}, `${field("MIDR_EL1", 24)} == 1`],
+  ])("is told by a register of the CPU: %s", async (_, told, asked) => {
+    const needed = Object.entries(await needsOf(program(asked, refusing), "-O2"));
+    expect(Object.fromEntries(needed.filter(([, need]) => need === "needed"))).toEqual(told);
+  });
+
+  it.each([
+    ["a module of Python", "needed", `void *PyInit_part(void) { if (!${asks}) return 0; return malloc(9); }`],
+    [
+      "a module of Java",
+      "needed",
+      `int JNI_OnLoad(void *a, void *b) { if (!${asks}) { puts("too old"); return -1; } return 65544; }`,
+    ],
+    ["a constructor", "needed", `${first} { if (!${asks}) abort(); }`],
+    ["a function that nobody calls", undefined, `int check(void) { if (!${asks}) abort(); return 0; }`],
+  ])("is told of a library: %s", async (_, told, text) => {
+    expect((await needsOf(head + text, "-O2", "-shared", "-fPIC")).sve).toBe(told);
+  });
+
   it("is not proved where the way to the question is too long", async () => {
     const far = (asked: string) =>
       program(asked, refusing).replace("  if", '  __asm__(".rept 11000\\nnop\\n.endr");\n  if');
     const sve = `__asm__(".arch_extension sve\\n.globl add\\nadd: add z0.s, z0.s, z1.s\\nret");`;
     expect((await needsOf(far(`!${asks}`) + sve, "-O2")).sve).toBe("undecided");
-    expect((await needsOf(far("n > 9 && getauxval(AT_PAGESZ) < 0") + sve, "-O2")).sve).toBe("undecided");
+    expect((await needsOf(far("n > 9 && getauxval(AT_HWCAP) < 0") + sve, "-O2")).sve).toBe("undecided");
   });
+});
+
+const rustTarget = "aarch64-unknown-linux-gnu";
+const whyNoRust =
+  whyNot ??
+  whyNotRun(
+    "rustc",
+    [`--target=${rustTarget}`, "--crate-name=a", "--crate-type=lib", "--emit=metadata=-", "-"],
+    {
+      install: `rustup target add ${rustTarget}`,
+    },
+  );
+
+describe("a program by rustc for AArch64 that asks", needs(whyNoRust), () => {
+  async function needsOfRust(text: string, ...options: readonly string[]) {
+    const cwd = makeFolder({ "a.rs": text });
+    const target = [`--target=${rustTarget}`, "-C", `linker=${compiler}`];
+    execFileSync("rustc", ["a.rs", "-o", "a.out", ...target, ...options], { cwd, stdio: "ignore" });
+    const found = await inspectFile(memorySource(readFileSync(join(cwd, "a.out"))), false);
+    if (found?.cpu == null) throw new Error("no code");
+    return findCpuNeed({ cpu: found.cpu, isVariant: false, neededLevel: null, through: [] }).features;
+  }
+  const text = (feature: string, then: string) => `fn main() {
+    if !std::arch::is_aarch64_feature_detected!("${feature}") { ${then} }
+    println!("{}", std::env::args().count());
+}`;
+  const leaving = 'eprintln!("too old"); std::process::exit(1);';
+
+  it.each([
+    ["in the first word", "lse", { atomics: "needed" }],
+    ["in the second word", "sve2", { sve2: "needed" }],
+    ["of two features", "sha3", { sha3: "needed", sha512: "needed" }],
+  ])("and leaves needs the feature: a bit %s", async (_, feature, told) => {
+    expect(await needsOfRust(text(feature, leaving), "-O")).toMatchObject(told);
+    expect(await needsOfRust(text(feature, leaving), "-Copt-level=s", "-Cstrip=symbols")).toMatchObject(told);
+  });
+
+  it("and panics may refuse", async () =>
+    expect((await needsOfRust(text("sve", 'panic!("too old");'), "-O")).sve).toBe("undecided"));
+
+  it("and goes on needs nothing", async () =>
+    expect((await needsOfRust(text("sve", 'eprintln!("slow");'), "-O")).sve).toBeOneOf([
+      undefined,
+      "mayBeUsed",
+    ]));
 });

@@ -1,0 +1,115 @@
+/** Reads functions of AArch64 code: their words, whom they call, and the stubs and starts that lead to them. */
+
+import { remember } from "../../io/collections.ts";
+import type { ByteSource } from "../byte-source.ts";
+import { type Elf, offsetOfAddress } from "../elf/elf.ts";
+import { u32 } from "../little-endian.ts";
+import { has } from "./arm64-memory.ts";
+import type { readFunctionRanges } from "./function-ranges.ts";
+import { roomsOf } from "./function-rooms.ts";
+
+export interface ArmWord {
+  readonly at: number;
+  readonly word: number;
+}
+
+export type ArmFunctions = ReturnType<typeof arm64Functions>;
+
+/** A function that answers has no more bytes. */
+const longestFunction = 512;
+
+export function arm64Functions(source: ByteSource, elf: Elf, ranges: ReturnType<typeof readFunctionRanges>) {
+  const rooms = roomsOf(elf, ranges);
+  const words = new Map<number, number | null>();
+  const codeAt = (place: number) =>
+    remember(words, place, () => {
+      const offset = rooms.endAround(place) === null ? null : offsetOfAddress(elf, place);
+      const bytes = offset === null || place % 4 !== 0 ? null : source.read(offset, 4);
+      return bytes === null || bytes.length < 4 ? null : u32(bytes, 0);
+    });
+  const lengthFrom = (address: number) => (rooms.endAround(address) ?? Number.POSITIVE_INFINITY) - address;
+  const wordsIn = (address: number, size: number): readonly ArmWord[] => {
+    const offset = Number.isFinite(size) && address % 4 === 0 ? offsetOfAddress(elf, address) : null;
+    const bytes = offset === null ? noBytes : source.read(offset, size);
+    return Array.from({ length: bytes.length >> 2 }, (_, each) => ({
+      at: address + 4 * each,
+      word: u32(bytes, 4 * each),
+    }));
+  };
+  return {
+    ...{ isStart: rooms.isStart, endAround: rooms.endAround, lengthFrom, wordsIn },
+    /** The word in a place; null outside code. */
+    codeAt,
+    /** The words from an address to the end of the function, and no more than so many bytes. */
+    codeOf: (address: number, longest = longestFunction) =>
+      wordsIn(address, Number.isFinite(lengthFrom(address)) ? Math.min(lengthFrom(address), longest) : 0),
+  };
+}
+
+const noBytes = new Uint8Array(0);
+
+/** The target of BL. */
+export function callIn({ word, at }: ArmWord): number | null {
+  return word >>> 26 === 0x25 ? at + 4 * ((word << 6) >> 6) : null;
+}
+
+/** The targets of all BL. */
+export const calledIn = (words: readonly ArmWord[]) => words.flatMap((each) => callIn(each) ?? []);
+
+/** The target of B. */
+export function jumpIn({ word, at }: ArmWord): number | null {
+  return word >>> 26 === 5 ? at + 4 * ((word << 6) >> 6) : null;
+}
+
+/** The page of ADRP. */
+export function pageIn({ word, at }: ArmWord): number | null {
+  if (!has(word, 0x9f00_0000, 0x9000_0000)) return null;
+  return Math.floor(at / 4096) + (((word << 8) >> 13) * 4 + ((word >>> 29) & 3));
+}
+
+/** NOP, and BTI C. */
+const nop = 0xd503_201f;
+export const landing = 0xd503_245f;
+
+/** The place in a table of pointers to which a stub jumps: ADRP and LDR of X17 by X16 (AAELF64, "Procedure Linkage Table"). */
+export function armStubOf({ codeAt }: Pick<ArmFunctions, "codeAt">, target: number): number | null {
+  const first = codeAt(target) === landing ? target + 4 : target;
+  const page = pageIn({ at: first, word: codeAt(first) ?? 0 });
+  const load = codeAt(first + 4) ?? 0;
+  return page !== null && has(load, 0xffc0_03ff, 0xf940_0211)
+    ? page * 4096 + ((load >>> 10) & 0xfff) * 8
+    : null;
+}
+
+/** A program that may be anywhere has a stub that jumps to `main`. */
+export function behindStub(main: number, { codeAt }: Pick<ArmFunctions, "codeAt">): number {
+  const first = codeAt(main);
+  const at = first === nop || first === landing ? main + 4 : main;
+  return jumpIn({ at, word: codeAt(at) ?? 0 }) ?? main;
+}
+
+/**
+ * The C library's own getauxval in a static program without names. glibc's compares its argument with AT_HWCAP and AT_HWCAP2 before all others; musl's
+ * with AT_SECURE, and then goes through the kernel's pairs of numbers by LDR with a step of 16 (glibc and musl, getauxval.c).
+ */
+export function isGetauxval({ codeOf }: Pick<ArmFunctions, "codeOf">, target: number): boolean {
+  const code = codeOf(target).map(({ word }) => word);
+  const [first, second] = code
+    .slice(0, 12)
+    .flatMap((word) => (has(word, 0xffc0_03ff, 0xf100_001f) ? [(word >>> 10) & 0xfff] : []));
+  const isStep = (word: number) => has(word, 0xffff_fc00, 0xf841_0400);
+  return (first === 16 && second === 26) || (first === 23 && code.some(isStep));
+}
+
+/** A function that ends the program by what it calls, as Rust's own exit does: there is no way back, nor to another function. */
+export function isEndless({ codeOf, lengthFrom }: ArmFunctions, target: number): boolean {
+  const code = lengthFrom(target) <= longestFunction ? codeOf(target) : [];
+  const end = target + 4 * code.length;
+  const leaves = (each: ArmWord) => {
+    const jump = jumpIn(each);
+    // BR and RET.
+    const isFar = has(each.word, 0xfe00_0000, 0xd600_0000) && !has(each.word, 0x00e0_0000, 0x0020_0000);
+    return isFar || (jump !== null && (jump < target || jump >= end));
+  };
+  return code.some((each) => callIn(each) !== null) && !code.some(leaves);
+}
