@@ -71,6 +71,7 @@ export function arm64Refusals(
       return kind !== null && isEnding(kind) ? kind : null;
     },
     neverReturns: () => false,
+    hasAnswer: () => false,
     mayAnswer: (target) =>
       remember(
         known,

@@ -13,7 +13,7 @@ const kept: ReadonlySet<number> = new Set([...Array.from({ length: 11 }, (_, eac
 
 export function arm64Machine(memory: Memory, answer: Answer): Machine {
   return {
-    ...{ result: 0, argument: 0, stack, kept, free: () => {} },
+    ...{ result: 0, argument: 0, stack, kept, untaken: new Set<number>(), free: () => {} },
     step(place, before) {
       const word = memory.codeAt(place);
       if (word === null) return { kind: "lost" };
