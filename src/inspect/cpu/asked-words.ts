@@ -99,7 +99,7 @@ export function askedWords(
       return text?.split(" ") ?? null;
     },
     givenBack: (target) => (rust.functions.has(target) ? namesOfRust.slice(0, 64) : null),
-    hasRust: rust.functions.size > 0,
+    hasRust: rust.hasAny,
     hasAnswer: (place) => wordAt(place) !== null,
     endOf(target, isPointer) {
       const kind = kindAt(target, isPointer);
@@ -107,7 +107,7 @@ export function askedWords(
     },
     neverReturns: (target) => remember(endless, target, () => isEndless(target, reader)),
     isRustQuestion: rust.isAround,
-    mayAnswer: (target) => handsOn(target, rust.functions.size > 0 ? mostThrough : 0),
+    mayAnswer: (target) => handsOn(target, rust.hasAny ? mostThrough : 0),
   };
 
   /** Rust without optimization asks through functions that do nothing else. */

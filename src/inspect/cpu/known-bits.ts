@@ -111,16 +111,22 @@ export function sumOf(one: Value | null, other: Value | null): Value | null {
   return from !== null && "at" in from && distance !== null ? { at: from.at + distance } : null;
 }
 
-/** The number of so many bytes after a shift to the right, with bits of another above. */
+/** The number of so many bytes after a shift to the right, with bits of another above; or to the left, with bits of another below. */
 export function shiftedIn(
   one: Bits | null,
   other: Bits | null,
   count: number | null,
   bytes: number,
+  isLeft: boolean,
 ): Bits | null {
   const by = count === null ? null : count & (bytes > 4 ? 63 : 31);
   if (one === null || by === null || by === 0) return by === null ? null : one;
-  return narrow(or(shiftRight(one, by, bytes), shiftLeft(other ?? noBits, 8 * bytes - by)), bytes);
+  const [left, right] = isLeft ? [one, other ?? noBits] : [other ?? noBits, one];
+  const most = 8 * bytes;
+  return narrow(
+    or(shiftRight(right, isLeft ? most - by : by, bytes), shiftLeft(left, isLeft ? by : most - by)),
+    bytes,
+  );
 }
 
 /** What is known of a number that is one of two. */

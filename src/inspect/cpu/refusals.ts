@@ -34,7 +34,9 @@ export function allRefusals(
   words: AskedWords,
 ): Refusals {
   const budget = { left: Math.min(mostStepsOfFile, reader.budget) };
-  const callees = { ...reader, ...words, pointerAt: words.pointers.at };
+  // No way leads through the whole of Rust's question.
+  const lengthFrom = (address: number) => (words.isRustQuestion(address) ? 0 : reader.lengthFrom(address));
+  const callees = { ...reader, ...words, lengthFrom, pointerAt: words.pointers.at };
   const machineFor = (answer: Answer) => x86Machine(reader, words, answer);
   const been = new Set<number>();
   const isConstructor = ({ name }: { readonly name: string }) => name === atLoading;

@@ -10,8 +10,10 @@ import type { FunctionReader, X86Instruction } from "./x86-functions.ts";
 export type AnswerNames = readonly string[];
 
 export interface RustQuestion {
+  /** These give the answer back. Functions around them look first whether it is there. */
   readonly functions: ReadonlySet<number>;
-  /** The place is in one of the functions. */
+  readonly hasAny: boolean;
+  /** The place is in one of the functions, or in one around. */
   readonly isAround: (place: number) => boolean;
   /** The words of the answer, by their places. */
   readonly words: ReadonlyMap<number, AnswerNames>;
@@ -77,7 +79,20 @@ export function rustQuestion(
   });
   const ends = found.map((start) => ({ start, end: reader.endAround(start) ?? 0 }));
   const isAround = (place: number) => ends.some(({ start, end }) => place >= start && place < end);
-  return { functions: new Set(found), isAround, words };
+  const looksFirst = (address: number) => {
+    const code = reader.instructions(address) ?? [];
+    const before = code.slice(
+      0,
+      code.findIndex(({ asks }) => asks),
+    );
+    return before.some(({ reads, takes }) => words.has(reads ?? -1) || words.has(takes ?? -1));
+  };
+  return {
+    functions: new Set(found.filter((each) => !looksFirst(each))),
+    hasAny: found.length > 0,
+    isAround,
+    words,
+  };
 }
 
 /** Whether the CPU is AMD's: "cAMD" is the last word of its name. And the bit that tells that the answer is there. */

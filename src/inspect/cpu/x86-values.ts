@@ -139,7 +139,8 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
       if (place !== null) set({ at: place });
     } else if (mnemonic === Mnemonic.Add && instruction.op1Kind === OpKind.Register)
       set(sumOf(first, second));
-    else if (mnemonic === Mnemonic.Shrd) set(shiftedIn(one, other, numberOf(read(2, registers)), size));
+    else if (mnemonic === Mnemonic.Shrd || mnemonic === Mnemonic.Shld)
+      set(shiftedIn(one, other, numberOf(read(2, registers)), size, mnemonic === Mnemonic.Shld));
     else if (code !== ConditionCode.None && size > 1) {
       const isMoved = condition(code, flags);
       set(isMoved === null ? one && other && oneOf(one, other) : isMoved ? second : first);
