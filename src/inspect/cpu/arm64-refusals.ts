@@ -95,6 +95,7 @@ export function arm64Refusals(
         return endingOf(target, isPointer, mostDeep);
       },
       neverReturns: (target) => isEndless(code, target),
+      hasAnswer: () => false,
       mayAnswer,
     };
   };

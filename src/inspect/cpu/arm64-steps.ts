@@ -26,7 +26,7 @@ export const keptByGo: ReadonlySet<number> = new Set([28, 29, stack]);
 
 export function arm64Machine(memory: Memory, answer: Answer, keeps = kept): Machine {
   return {
-    ...{ result: 0, argument: 0, stack, kept: keeps, free: () => {} },
+    ...{ result: 0, argument: 0, stack, kept: keeps, untaken: new Set<number>(), free: () => {} },
     step(place, before) {
       const word = memory.codeAt(place);
       if (word === null) return { kind: "lost" };

@@ -5,6 +5,7 @@ import bits from "./asked-features.json" with { type: "json" };
 import type { FixedPointers } from "./fixed-pointers.ts";
 import { type Ending, isEnding, type Kind, type NamedCalls } from "./named-calls.ts";
 import { u32 } from "../little-endian.ts";
+import { type AnswerNames, rustQuestion } from "./rust-question.ts";
 import type { FunctionReader, X86Instruction } from "./x86-functions.ts";
 
 export interface AskedWords {
@@ -20,8 +21,12 @@ export interface AskedWords {
   readonly endOf: (target: number, isPointer: boolean) => Ending | null;
   /** A function that ends the program by what it calls, as Rust's own exit does. */
   readonly neverReturns: (target: number) => boolean;
+  /** The place is in Rust's question. */
+  readonly isRustQuestion: (place: number) => boolean;
   /** A function that hands on the answer. */
   readonly mayAnswer: (target: number) => boolean;
+  /** The place has an answer. */
+  readonly hasAnswer: (place: number) => boolean;
   readonly pointers: FixedPointers;
   /** The names of a bit that code tests by a number that nobody knows; null where no need is told. */
   readonly anyBit: readonly string[] | null;
@@ -30,23 +35,25 @@ export interface AskedWords {
 /** Vendor, type and subtype of the CPU stand before the bits (libgcc, struct __processor_model). */
 const bitsInModel = 12;
 const wordBytes = 4;
-/** A program has some; a hostile one has thousands, each as long as the file. */
-const mostQuestions = 64;
-const [longestSetter, longestQuestion] = [128, 8192];
-/** A word has 64 bits, of which the last tells that the answer is there (std_detect, detect/cache.rs). */
-const firstRust = bits.rust.split(" ");
-const rustBits = Array.from({ length: 64 }, (_, bit) => firstRust[bit] ?? (bit < 63 ? bits.laterRust : "-"));
+/** A hostile function calls thousands. */
+const mostSetters = 64;
+const longestSetter = 128;
+const mostThrough = 3;
+const longestThrough = 512;
 /** The later bits stand beside the model, as both are of one file of libgcc. */
 const isBesideModel = (distance: number) =>
   distance >= -64 && distance < 64 && (distance < 0 || distance >= bitsInModel + wordBytes);
 
-/** `constructors` has the starts of functions that run first; `asking` is of {@link askingFunctions}. */
+/**
+ * `constructors` has the starts of functions that run first; `asking` is of {@link askingFunctions}, `namesOfRust` of {@link rustNames}.
+ */
 export function askedWords(
   reader: FunctionReader,
   pointers: FixedPointers,
   named: NamedCalls,
   asking: ReadonlyMap<number, number>,
   constructors: readonly number[],
+  namesOfRust: AnswerNames,
 ): AskedWords {
   const words = new Map<number, readonly string[]>();
   const addModel = (address: number) => words.set(address + bitsInModel, bits.model.split(" "));
@@ -58,16 +65,8 @@ export function askedWords(
     if (kind === "model") addModel(address);
     if (kind === "features2") addFeatures2(address);
   }
-  const rustAnswers = new Set<number>();
-  const questions = [...asking]
-    .flatMap(([each, calls]) => (calls === 0 ? [each] : []))
-    .slice(0, mostQuestions)
-    .filter((each) => isRustAnswer(each, reader));
-  const [cache, another] = new Set(questions.flatMap((each) => placesIn(each, reader)));
-  if (cache !== undefined && another === undefined) {
-    for (const each of questions) rustAnswers.add(each);
-    words.set(cache, rustBits);
-  }
+  const rust = rustQuestion(reader, asking, namesOfRust);
+  for (const [place, names] of rust.words) words.set(place, names);
   // Stripped: libgcc's question looks first whether the answer is there.
   if (words.size === 0)
     for (const address of constructors.filter((each) => asking.get(each) === 0)) {
@@ -78,13 +77,14 @@ export function askedWords(
       const called = new Set(code.flatMap(({ flow, target }) => (flow === "call" ? (target ?? []) : [])));
       const beside = new Set(
         [...called]
-          .slice(0, mostQuestions)
+          .slice(0, mostSetters)
           .flatMap((each) => (reader.lengthFrom(each) <= longestSetter ? placesIn(each, reader) : [])),
       );
       const [found, another] = [...beside].filter((place) => isBesideModel(place - model));
       if (found !== undefined && another === undefined) addFeatures2(found);
     }
   const endless = new Map<number, boolean>();
+  const handing = new Map<string, boolean>();
   const [first, last] = [Math.min(...words.keys()), Math.max(...words.keys())];
   const wordAt = (place: number) => {
     if (!(place >= first && place < last + 8)) return null;
@@ -100,19 +100,34 @@ export function askedWords(
       const text = leaf === 7 && part !== 0 ? undefined : (bits.leaves as Record<string, string>)[name];
       return text?.split(" ") ?? null;
     },
-    givenBack: (target) => (rustAnswers.has(target) ? rustBits : null),
-    hasRust: rustAnswers.size > 0,
+    givenBack: (target) => (rust.functions.has(target) ? namesOfRust.slice(0, 64) : null),
+    hasRust: rust.hasAny,
+    hasAnswer: (place) => wordAt(place) !== null,
     endOf(target, isPointer) {
       const kind = kindAt(target, isPointer);
       return kind !== null && isEnding(kind) ? kind : null;
     },
     neverReturns: (target) => remember(endless, target, () => isEndless(target, reader)),
-    mayAnswer: (target) =>
-      asking.has(target) ||
-      (reader.instructions(target) ?? []).some(
-        ({ asks, reads, takes }) => asks || [reads, takes].some((each) => each !== null && isNear(each)),
-      ),
+    isRustQuestion: rust.isAround,
+    mayAnswer: (target) => handsOn(target, rust.hasAny ? mostThrough : 0),
   };
+
+  /** Rust without optimization asks through functions that do nothing else. */
+  function handsOn(target: number, calls: number): boolean {
+    if (asking.has(target)) return true;
+    return remember(handing, `${target} ${calls}`, () =>
+      (reader.instructions(target) ?? []).some(
+        ({ asks, reads, takes, flow, target: called }) =>
+          asks ||
+          [reads, takes].some((each) => each !== null && isNear(each)) ||
+          (flow === "call" &&
+            called !== null &&
+            calls > 0 &&
+            reader.lengthFrom(called) <= longestThrough &&
+            handsOn(called, calls - 1)),
+      ),
+    );
+  }
 
   function kindAt(target: number, isPointer: boolean): Kind | null {
     const pointed = isPointer ? pointers.at(target) : null;
@@ -128,20 +143,6 @@ export function askedWords(
   }
 }
 
-/**
- * True for Rust's question: the code compares the CPU's name with "AuthenticAMD", of which "cAMD" is the last word, and cuts 128 bits of
- * features into words of 63 bits (std_detect, detect/cache.rs).
- */
-function isRustAnswer(address: number, reader: FunctionReader): boolean {
-  if (reader.lengthFrom(address) > longestQuestion) return false;
-  const code = reader.instructions(address) ?? [];
-  const has = (isSo: (bytes: Uint8Array) => boolean) =>
-    code.some(({ at, end }) => isSo((reader.bytesFrom(at) ?? noBytes).subarray(0, end - at)));
-  const isCut = (bytes: Uint8Array) =>
-    bytes.length === 4 && bytes[1] === 0xc1 && ((bytes[2] ?? 0) & 0xf8) === 0xe8 && bytes[3] === 126 - 64;
-  return has((bytes) => Buffer.from(bytes).includes("cAMD")) && has(isCut);
-}
-
 function isEndless(address: number, reader: FunctionReader): boolean {
   const code = reader.isStart(address) ? (reader.instructions(address) ?? []) : [];
   const end = reader.endAround(address) ?? 0;
@@ -149,8 +150,6 @@ function isEndless(address: number, reader: FunctionReader): boolean {
     flow === "end" || (flow === "jump" && (target === null || target < address || target >= end));
   return code.some(({ flow }) => flow === "call") && !code.some(isWay);
 }
-
-const noBytes = new Uint8Array(0);
 
 /** The places that a function takes the address of, and the tables that it reads or writes by an index. */
 function placesIn(address: number, reader: FunctionReader): readonly number[] {

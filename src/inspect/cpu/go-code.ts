@@ -70,7 +70,8 @@ export function x86GoCode(
           const names = answers.get(place);
           return names === undefined ? null : { names, shift: 0 };
         },
-        ...{ leaf: () => null, neverReturns: () => false, hasRust: false, pointers, anyBit },
+        ...{ leaf: () => null, neverReturns: () => false, hasAnswer: () => false },
+        ...{ hasRust: false, isRustQuestion: () => false, pointers, anyBit },
       };
       return {
         callees: { ...reader, ...words, pointerAt: pointers.at },
@@ -154,9 +155,10 @@ export function arm64GoCode(
           return names === undefined ? null : [names];
         },
       };
-      const own = { isStart, endAround, lengthFrom, neverReturns: () => false, pointerAt: pointers.at };
+      const own = { isStart, endAround, lengthFrom, pointerAt: pointers.at };
+      const others = { neverReturns: () => false, hasAnswer: () => false };
       return {
-        callees: { ...own, ...asking },
+        callees: { ...own, ...others, ...asking },
         machineFor: (answer) => arm64Machine(memory, answer, keptByGo),
       };
     },

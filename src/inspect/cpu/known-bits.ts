@@ -48,7 +48,8 @@ export function widen(value: Bits, before: Value | undefined, bytes: number, shi
   return {
     zeros: put(old.zeros, value.zeros),
     ones: put(old.ones, value.ones),
-    asked: value.asked || old.asked,
+    // Whoever writes a part reads the part.
+    asked: value.asked,
   };
 }
 
@@ -82,12 +83,54 @@ export function resultOf(
   if (mnemonic === Mnemonic.Or) return or(a, b);
   if (mnemonic === Mnemonic.Xor) return xor(a, b);
   if (mnemonic === Mnemonic.Not) return not(a);
-  const all = other === null ? null : numberOf(other);
+  const own = numberOf(one);
+  if (mnemonic === Mnemonic.Neg) return own === null ? null : constant(-own, bytes);
+  const all = numberOf(other);
   if (one === null || all === null) return null;
+  if (mnemonic === Mnemonic.Sub) return own === null ? null : constant(own - all, bytes);
   const count = all & (bytes > 4 ? 63 : 31);
   if (mnemonic === Mnemonic.Shr) return shiftRight(a, count, bytes);
   return mnemonic === Mnemonic.Shl ? shiftLeft(a, count) : null;
 }
+
+/** What a memory of so many bytes has of a number: of the bits above nobody knows. */
+export const lowest = ({ zeros, ones, asked }: Bits, bytes: number): Bits => ({
+  ...{ zeros: zeros & maskOf(bytes), ones: ones & maskOf(bytes), asked },
+});
+
+/** The number whose lowest four bytes are another's, with the sign; null where the sign is unknown. */
+export function signed(value: Bits): Bits | null {
+  if (((value.zeros >> 31n) & 1n) === 1n) return narrow(value, 4);
+  return numberOf(narrow(value, 4)) === null ? null : constant(BigInt.asIntN(32, value.ones));
+}
+
+/** The address at a distance from another; null for other sums. */
+export function sumOf(one: Value | null, other: Value | null): Value | null {
+  const [from, by] = one !== null && "at" in one ? [one, other] : [other, one];
+  const distance = numberOf(by);
+  return from !== null && "at" in from && distance !== null ? { at: from.at + distance } : null;
+}
+
+/** The number of so many bytes after a shift to the right, with bits of another above; or to the left, with bits of another below. */
+export function shiftedIn(
+  one: Bits | null,
+  other: Bits | null,
+  count: number | null,
+  bytes: number,
+  isLeft: boolean,
+): Bits | null {
+  const by = count === null ? null : count & (bytes > 4 ? 63 : 31);
+  if (one === null || by === null || by === 0) return by === null ? null : one;
+  const [left, right] = isLeft ? [one, other ?? noBits] : [other ?? noBits, one];
+  const most = 8 * bytes;
+  return narrow(
+    or(shiftRight(right, isLeft ? most - by : by, bytes), shiftLeft(left, isLeft ? by : most - by)),
+    bytes,
+  );
+}
+
+/** What is known of a number that is one of two. */
+export const oneOf = (a: Bits, b: Bits): Bits => made(a.zeros & b.zeros, a.ones & b.ones, a, b);
 
 export function flagsOf(
   mnemonic: Mnemonic,
@@ -97,12 +140,19 @@ export function flagsOf(
   result: Bits | null,
   bytes: number,
 ): Flags | null {
-  if (mnemonic === Mnemonic.Bt && one !== null && other !== null) {
-    const bit = 1n << (other.ones & (bytes > 4 ? 63n : 31n));
+  const place = mnemonic === Mnemonic.Bt ? numberOf(other) : null;
+  if (one !== null && place !== null) {
+    const bit = 1n << BigInt(place & (bytes > 4 ? 63 : 31));
     const carry = (one.ones & bit) !== 0n ? true : (one.zeros & bit) !== 0n ? false : null;
     return { zero: null, carry, sign: null, asked: one.asked };
   }
-  if (mnemonic === Mnemonic.Cmp) return one === null || other === null ? null : compared(one, other, bytes);
+  if (mnemonic === Mnemonic.Cmp) {
+    if (one === null || other === null) return null;
+    const mask = maskOf(bytes);
+    const isKnown = numberOf(one) !== null && numberOf(other) !== null;
+    const carry = isKnown ? (one.ones & mask) < (other.ones & mask) : null;
+    return { ...compared(one, other, bytes), carry };
+  }
   const left =
     mnemonic === Mnemonic.Test ? (isSame ? one : resultOf(Mnemonic.And, one, other, false, bytes)) : result;
   return left === null ? null : flagsOfResult(left, bytes);

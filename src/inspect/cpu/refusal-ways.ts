@@ -29,7 +29,9 @@ export type Step =
   | { readonly kind: "return" }
   /** A trap ends the program; nobody knows how a way goes on that is lost. */
   | { readonly kind: "trap" }
-  | { readonly kind: "lost" };
+  | { readonly kind: "lost" }
+  /** Another way goes on with the same answer, which was asked for before. */
+  | { readonly kind: "same" };
 
 interface Leaving {
   readonly kind: "call" | "jump";
@@ -45,6 +47,8 @@ export interface Machine {
   readonly stack: number;
   /** The registers that a called function gives back, the stack's among them. */
   readonly kept: ReadonlySet<number>;
+  /** The registers that no function takes an address in. */
+  readonly untaken: ReadonlySet<number>;
   readonly step: (place: number, known: Known) => Step;
   readonly free: () => void;
 }
@@ -64,6 +68,8 @@ export interface Callees {
   readonly neverReturns: (target: number) => boolean;
   /** A function that hands on the answer. */
   readonly mayAnswer: (target: number) => boolean;
+  /** The place has an answer. */
+  readonly hasAnswer: (place: number) => boolean;
   /** The address in a place of the table of pointers; null for others. */
   readonly pointerAt: (place: number) => number | null;
 }
@@ -85,7 +91,9 @@ export type End = "passed" | "refused" | "thrown";
 const mostSteps = 10_000;
 /** So many ways meet in a place with other values each, as behind many options. Then they go on as one way, with the CPU's answers alone. */
 const mostMeetings = 16;
-const mostCallers = 3;
+/** So many, and the numbers on the stack are forgotten. */
+const mostOfStack = 3;
+const mostCallers = 6;
 /** A function that answers has no more bytes; libgcc's own question has three times as many. */
 export const longestAnswer = 512;
 /** Addresses below 0 are of the stack. */
@@ -107,6 +115,9 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
   const machine = machineFor(answer);
   const calls = callReader({ callees, isError, machine, answer });
 
+  /** Ways meet where a branch, a jump, a call or a return leads. */
+  let isMeeting = true;
+
   /** Follows all ways from a place on, with the answer that a CPU without the features gives. */
   function ends(from: Node, without: ReadonlySet<string>) {
     missing = without;
@@ -118,12 +129,15 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
     let isCut = false;
     for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
       let now: Node | null = node;
+      isMeeting = true;
       for (let steps = 0; now !== null; steps++) {
-        if (been.has(keyOf(now))) break;
-        now = meet(now);
-        const key = keyOf(now);
-        if (been.has(key)) break;
-        been.add(key);
+        if (isMeeting) {
+          if (been.has(keyOf(now))) break;
+          now = meet(now);
+          const key = keyOf(now);
+          if (been.has(key)) break;
+          been.add(key);
+        }
         // Nobody knows how a way ends that is too long.
         isCut ||= steps === mostSteps || --budget.left < 0;
         if (budget.left < 0) return { ends: found, decided, isCut };
@@ -143,6 +157,7 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
 
   function step(node: Node, found: Set<End>, decided: Node[], queue: Node[]): Node | null {
     const done = machine.step(node.place, node);
+    isMeeting = done.kind !== "next";
     if (done.kind === "next") return { ...node, ...done.known, place: done.next };
     if (done.kind === "branch") {
       const { target, next, isTaken, asked } = done;
@@ -154,6 +169,7 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
       if (asked) decided.push(then);
       return then;
     }
+    if (done.kind === "same") return null;
     if (done.kind === "return") {
       const { callers, following, registers } = node;
       return callers.length === 0 && following.length > 0
@@ -196,22 +212,24 @@ function callReader({ callees, isError, machine, answer }: Calling) {
     }
     if (!isCall && !isPointer && !callees.isStart(target)) return { ...node, place: target };
     const back = isCall ? { ...node, place: next } : null;
+    // Rust calls through a table of pointers.
+    const callee = isPointer ? (callees.pointerAt(target) ?? -1) : target;
+    const isShort = callees.lengthFrom(callee) <= longestAnswer && node.callers.length < mostCallers;
     // Behind a call that does not return stands no code of the function.
-    if (isCall && next >= (callees.endAround(node.place) ?? 0)) {
+    const isLast = isCall && next >= (callees.endAround(node.place) ?? 0);
+    if (isLast && !(numberOf(first) === null && isShort && callees.neverReturns(callee))) {
       found.add(statusEnd(first, "thrown"));
       return null;
     }
-    // Rust calls through a table of pointers.
-    const callee = isPointer ? (callees.pointerAt(target) ?? -1) : target;
-    const isShort = callees.lengthFrom(callee) <= longestAnswer;
     const names = callees.givenBack(callee, numberOf(first));
+    const isHanded = first !== undefined && ("at" in first ? callees.hasAnswer(first.at) : first.asked);
     const isEntered =
-      names === null && isShort && (callees.mayAnswer(callee) || callees.neverReturns(callee));
-    if (isEntered && node.callers.length < mostCallers)
+      names === null && isShort && (isHanded || callees.mayAnswer(callee) || callees.neverReturns(callee));
+    if (isEntered)
       return {
         ...node,
-        // The function's own stack is another.
-        registers: new Map([...node.registers].filter(([name]) => name >= 0)),
+        // The function's own stack is another, of which nobody has an address yet.
+        registers: new Map([...node.registers].filter(([name]) => name >= 0 && name !== handedOut[0])),
         place: callee,
         callers: back === null ? node.callers : [...node.callers, back],
       };
@@ -235,21 +253,31 @@ function callReader({ callees, isError, machine, answer }: Calling) {
   return { follow, returned };
 }
 
+export const isAsked = (value: Value) => "asked" in value && value.asked;
+
+/** Stands among the registers once somebody else has an address on the stack, and may write there whenever he is called. */
+export const handedOut: readonly [name: number, value: Value] = [firstData - 1, { ...noBits, asked: true }];
+
 /**
- * What a function gives back stands in a register, beside those that it keeps. The answers on the stack stay, unless the function got the
- * address of a place on the stack.
+ * What a function gives back stands in a register, beside those that it keeps. What is on the stack stays, unless the function got the
+ * address of a place on the stack; and other numbers than answers only where nobody ever got one.
  */
 function keptOf(
   registers: Known["registers"],
-  { kept, result }: Machine,
+  { kept, untaken, result }: Machine,
   given: Value | null = null,
 ): Map<number, Value> {
   const isHanded = [...registers].some(
-    ([name, value]) => name >= 0 && !kept.has(name) && "at" in value && value.at < 0,
+    ([name, value]) => name >= 0 && !kept.has(name) && !untaken.has(name) && "at" in value && value.at < 0,
   );
+  const isOut = isHanded || registers.has(handedOut[0]);
+  const stays = (value: Value) => !isHanded && (!isOut || isAsked(value));
   const own = new Map(
-    [...registers].filter(([name]) => kept.has(name) || name >= firstData || (name < 0 && !isHanded)),
+    [...registers].filter(
+      ([name, value]) => kept.has(name) || name >= firstData || (name < 0 && stays(value)),
+    ),
   );
+  if (isOut) own.set(...handedOut);
   return given == null ? own : own.set(result, given);
 }
 
@@ -273,6 +301,11 @@ function answerOf(
   return { ...noBits, zeros: zeros >> BigInt(shift), asked: true };
 }
 
+/** Forgets what stands on the stack, but for the CPU's answers. */
+export function withoutNumbers(values: Known["registers"]): Map<number, Value> {
+  return new Map([...values].filter(([name, value]) => name >= 0 || isAsked(value)));
+}
+
 /** Tells with what a way goes on from a place where many have met. */
 function meetings(): (node: Node) => Node {
   const counts = new Map<string, number>();
@@ -280,13 +313,14 @@ function meetings(): (node: Node) => Node {
     const place = placesOf(node);
     const met = (counts.get(place) ?? 0) + 1;
     counts.set(place, met);
-    return met > mostMeetings ? withAnswersAlone(node) : node;
+    if (met > mostMeetings) return withAnswersAlone(node);
+    return met > mostOfStack ? { ...node, registers: withoutNumbers(node.registers) } : node;
   };
 }
 
 function withAnswersAlone(node: Node): Node {
-  const isAnswer = (value: Value) => ("at" in value ? value.at < 0 : value.asked);
-  const registers = new Map([...node.registers].filter(([, value]) => isAnswer(value)));
+  const isKept = (value: Value) => isAsked(value) || ("at" in value && value.at < 0);
+  const registers = new Map([...node.registers].filter(([, value]) => isKept(value)));
   return { ...node, registers, flags: node.flags?.asked ? node.flags : null };
 }
 

@@ -34,7 +34,9 @@ export function allRefusals(
   words: AskedWords,
 ): Refusals {
   const budget = { left: Math.min(mostStepsOfFile, reader.budget) };
-  const callees = { ...reader, ...words, pointerAt: words.pointers.at };
+  // No way leads through the whole of Rust's question.
+  const lengthFrom = (address: number) => (words.isRustQuestion(address) ? 0 : reader.lengthFrom(address));
+  const callees = { ...reader, ...words, lengthFrom, pointerAt: words.pointers.at };
   const machineFor = (answer: Answer) => x86Machine(reader, words, answer);
   const been = new Set<number>();
   const isConstructor = ({ name }: { readonly name: string }) => name === atLoading;
@@ -47,12 +49,11 @@ export function allRefusals(
     const code = reader.instructions(address) ?? [];
     const own = () => refusalsOf([address], { isError, callees, machineFor, budget });
     // A constructor gives no answer back: it refuses by a call that ends the program. Of thousands each is looked at alone.
-    if (name === atLoading || name === rustMain)
-      return (name === rustMain || code.some(mayEnd)) && words.mayAnswer(address)
-        ? [{ ...own(), isWhole: true }]
-        : [];
+    if (name === atLoading)
+      return code.some(mayEnd) && words.mayAnswer(address) ? [{ ...own(), isWhole: true }] : [];
     const called = code.flatMap(({ target }) => target ?? []);
-    return [address, ...called.slice(0, mostCallees)].some(words.mayAnswer) ? [own()] : [];
+    const asks = [address, ...called.slice(0, mostCallees)].some(words.mayAnswer);
+    return asks ? [name === rustMain ? { ...own(), isWhole: true } : own()] : [];
   });
   /** True for a trap, and for a call that ends the program. */
   function mayEnd({ flow, target, reads }: X86Instruction): boolean {
@@ -95,20 +96,31 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
     if (!always.isCut && !always.ends.has("refused") && !always.ends.has("thrown")) return noRefusals;
     const refuses = new Set<string>();
     const mayRefuse = new Set<string>();
-    for (const name of [...seen]) {
+    const places = new Set(always.decided.map(({ place }) => place));
+    for (const name of deciding([...seen])) {
       const { ends, decided, isCut } = walk.ends(begin, new Set([name]));
+
       const isPlain = !isCut && ends.size === 1 && ends.has("refused") && always.ends.has("passed");
       const isBranch =
         isPlain || decided.some((node) => !walk.ends(node, new Set([name])).ends.has("passed"));
       const features = findMarch(name)?.features ?? name.split("|");
       const isKnown = !name.includes("|");
-      if (isBranch) for (const feature of features) (isPlain && isKnown ? refuses : mayRefuse).add(feature);
+      if (isBranch || context.budget.left < 0)
+        for (const feature of features) (isPlain && isKnown ? refuses : mayRefuse).add(feature);
     }
     return {
       refuses: [...refuses].sort(),
       mayRefuse: [...mayRefuse].filter((name) => !refuses.has(name)).sort(),
       isWhole: true,
     };
+    /** A word of an answer has dozens of bits, of which a program asks for one: halves of them that decide nothing are not looked at one by one. */
+    function deciding(names: readonly string[]): readonly string[] {
+      if (names.length < 2) return names;
+      const { decided, isCut } = walk.ends(begin, new Set(names));
+      if (!isCut && decided.every(({ place }) => places.has(place))) return [];
+      const half = Math.ceil(names.length / 2);
+      return [...deciding(names.slice(0, half)), ...deciding(names.slice(half))];
+    }
   } finally {
     walk.free();
   }

@@ -10,6 +10,7 @@ import { askedWords } from "./asked-words.ts";
 import { type NamedCalls, namedCalls, x86StubOf } from "./named-calls.ts";
 import { answersOf, type Handing, type Reached, reachedFrom } from "./reached-code.ts";
 import { allRefusals, noRefusals, refusedBy, type Refusals, rustMain } from "./refusals.ts";
+import { rustNames } from "./rust-question.ts";
 import { type FunctionReader, functionReader, type X86Instruction } from "./x86-functions.ts";
 
 export interface StartCode {
@@ -101,13 +102,14 @@ function mainOf(entry: number, reader: FunctionReader): number | null {
   return null;
 }
 
-/** The C runtime's `main` of a program in Rust hands on the program's own. */
+/** The C runtime's `main` of a program in Rust hands on the program's own; with the runtime's code inside, among others, as a first argument. */
 function rustMainsOf(mains: readonly number[], reader: FunctionReader): readonly Start[] {
-  const handed = mains.flatMap((main) =>
-    (reader.instructions(main) ?? []).flatMap(({ takes }) => takes ?? []),
-  );
-  const code = handed.filter(reader.isStart);
-  return code.length === 1 ? code.map((address) => ({ name: rustMain, address })) : [];
+  const handed = mains.flatMap((main) => reader.instructions(main) ?? []);
+  const functionsOf = (some: readonly X86Instruction[]) =>
+    new Set(some.flatMap(({ takes }) => (takes !== null && reader.isStart(takes) ? [takes] : [])));
+  const all = functionsOf(handed);
+  const code = all.size === 1 ? all : functionsOf(handed.filter(({ isFirstArgument }) => isFirstArgument));
+  return code.size === 1 ? [...code].map((address) => ({ name: rustMain, address })) : [];
 }
 
 function addressesOf(starts: readonly Start[], wanted: string): readonly number[] {
@@ -141,7 +143,10 @@ export function startCodeOf(
     const words =
       named === null || asking.size === 0
         ? null
-        : askedWords(reader, pointers, named, asking, addressesOf(starts, "a constructor"));
+        : askedWords(
+            ...([reader, pointers, named, asking, addressesOf(starts, "a constructor")] as const),
+            rustNames(source, elf),
+          );
     const withRust = words?.hasRust ? [...starts, ...rustMainsOf(mains, reader)] : starts;
     const refusals = words === null ? noRefusals : allRefusals(withRust, reader, words);
     const handing = handingOf(mains, named);

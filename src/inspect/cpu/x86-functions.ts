@@ -13,6 +13,7 @@ import {
 } from "iced-x86";
 import type { ByteSource } from "../byte-source.ts";
 import { type Elf, elfType, offsetOfAddress } from "../elf/elf.ts";
+import { u32 } from "../little-endian.ts";
 import type { FixedPointers } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
 import { maxUnnamed, roomsOf } from "./function-rooms.ts";
@@ -42,6 +43,11 @@ export interface X86Instruction {
   readonly isFirstArgument: boolean;
 }
 
+/** Of the flags of a section: in memory, and not written to (System V ABI, SHF_WRITE and SHF_ALLOC). */
+const [written, allocated] = [1, 2];
+/** SHT_NOBITS: the loader makes zeros. */
+const noBytes = 8;
+const mostUnwritten = 2 ** 24;
 const maxFunction = 2 ** 21;
 const firstPiece = 512;
 /** A jump that leads farther ahead may lead to another function. */
@@ -67,6 +73,10 @@ export function functionReader(
   /** Instructions at which somebody looks again and again. */
   const heads = new Map<number, Uint8Array>();
   const { isStart, roomAt, endAround } = roomsOf(elf, ranges);
+  const sectionAt = (place: number) =>
+    elf.sections.find(
+      ({ flags, address, size }) => (flags & allocated) !== 0 && place >= address && place < address + size,
+    );
   return {
     /** True if a named function begins at the address. */
     isStart,
@@ -87,6 +97,19 @@ export function functionReader(
       heads.set(address, bytes);
       return bytes;
     },
+    /** The number of four bytes in a place that nobody writes to; null elsewhere. Whoever asks has a bound. */
+    constantAt(address: number): number | null {
+      const { flags, offset, ...section } = sectionAt(address) ?? { flags: 0, offset: 0, address: 0 };
+      if ((flags & (written | allocated)) !== allocated) return null;
+      const bytes = source.read(offset + address - section.address, 4);
+      return bytes.length === 4 ? u32(bytes, 0) | 0 : null;
+    },
+    /** True for data that a program may write to, and close behind these, where the data stand that a file has no bytes of. */
+    isWritten: (address: number) =>
+      ((sectionAt(address)?.flags ?? 0) & written) !== 0 ||
+      elf.sections.some(
+        (each) => each.type === noBytes && address >= each.address && address < each.address + mostUnwritten,
+      ),
     /** Bytes that may be decoded in a file of this size. */
     budget,
     /** The share of the budget that was decoded so far. */

@@ -1,6 +1,6 @@
 /** Takes the single steps of a way through x86-64 code. */
 
-import { Decoder, DecoderOptions, FlowControl, OpKind, Register } from "iced-x86";
+import { Decoder, DecoderOptions, FlowControl, Mnemonic, OpKind, Register, RegisterExt } from "iced-x86";
 import type { AskedWords } from "./asked-words.ts";
 import { condition } from "./known-bits.ts";
 import type { Answer, Machine, Step } from "./refusal-ways.ts";
@@ -19,7 +19,7 @@ export function x86Machine(
   answer: Answer,
   convention = systemV,
 ): Machine {
-  const values = valueReader(words, answer);
+  const values = valueReader(reader, words, answer);
   const { instruction, placeOf } = values;
 
   function step(place: number, known: Parameters<Machine["step"]>[1]): Step {
@@ -31,6 +31,7 @@ export function x86Machine(
     decoder.free();
     const next = Number(instruction.nextIP);
     const { flowControl } = instruction;
+    if (instruction.mnemonic === Mnemonic.Cpuid && words.isRustQuestion(place)) return { kind: "same" };
     if (flowControl === FlowControl.Next) return { kind: "next", known: values.computed(known), next };
     if (flowControl === FlowControl.ConditionalBranch) {
       const target = Number(instruction.nearBranchTarget);
@@ -48,10 +49,18 @@ export function x86Machine(
         kind:
           flowControl === FlowControl.Exception || flowControl === FlowControl.Interrupt ? "trap" : "lost",
       };
-    const isNear = instruction.op0Kind === OpKind.NearBranch64;
-    const target = isNear ? Number(instruction.nearBranchTarget) : (placeOf(known.registers) ?? -1);
-    return { kind: isCall ? "call" : "jump", target, isPointer: !isNear, next };
+    const kind = isCall ? "call" : "jump";
+    if (instruction.op0Kind === OpKind.NearBranch64)
+      return { kind, target: Number(instruction.nearBranchTarget), isPointer: false, next };
+    if (instruction.op0Kind === OpKind.Memory)
+      return { kind, target: placeOf(known.registers) ?? -1, isPointer: true, next };
+    const value = known.registers.get(RegisterExt.fullRegister(instruction.op0Register));
+    const target = value !== undefined && "at" in value ? value.at : -1;
+    return { kind, target, isPointer: target === -1, next };
   }
 
-  return { ...convention, stack: RSP, step, free: values.free };
+  return {
+    ...{ ...convention, stack: RSP, untaken: new Set([RAX, Register.R11]) },
+    ...{ step, free: values.free },
+  };
 }

@@ -1,6 +1,7 @@
 /** Tells what an instruction leaves in registers, as far as constants, addresses and the CPU's answer are known. */
 
 import {
+  ConditionCode,
   Instruction,
   InstructionInfoFactory,
   MemorySizeExt,
@@ -17,16 +18,23 @@ import {
   constant,
   flagsOf,
   isHigh,
+  lowest,
   maskOf,
   narrow,
   numberOf,
+  oneOf,
   resultOf,
+  shiftedIn,
+  signed,
+  sumOf,
   type Value,
   widen,
 } from "./known-bits.ts";
-import { type Answer, firstData, type Known } from "./refusal-ways.ts";
+import { type Answer, firstData, handedOut, withoutNumbers, type Known } from "./refusal-ways.ts";
+import type { FunctionReader } from "./x86-functions.ts";
 
 const { RAX, RBX, RCX, RDX, RSP } = Register;
+const moves: ReadonlySet<Mnemonic> = new Set([Mnemonic.Mov, Mnemonic.Movzx]);
 const onlyRead: ReadonlySet<Mnemonic> = new Set([Mnemonic.Cmp, Mnemonic.Test, Mnemonic.Push, Mnemonic.Bt]);
 /** The registers of CPUID's answer. */
 const answers = [
@@ -35,7 +43,7 @@ const answers = [
   ["edx", RDX],
 ] as const;
 
-export function valueReader(words: AskedWords, answer: Answer) {
+export function valueReader(reader: FunctionReader, words: AskedWords, answer: Answer) {
   const instruction = new Instruction();
   const info = new InstructionInfoFactory();
 
@@ -56,8 +64,14 @@ export function valueReader(words: AskedWords, answer: Answer) {
     if (place === null) return null;
     const bytes = MemorySizeExt.size(instruction.memorySize);
     if (place < 0 || registers.has(place)) {
-      const kept = registers.get(place);
-      return kept === undefined || "at" in kept ? null : narrow(kept, bytes);
+      const kept = registers.get(place) ?? null;
+      if (kept !== null && "at" in kept) return bytes === 8 ? kept : null;
+      return kept === null ? null : narrow(kept, bytes);
+    }
+    // The cases of a switch stand in constants, as distances from their table.
+    if (instruction.mnemonic === Mnemonic.Movsxd) {
+      const distance = reader.constantAt(place);
+      return distance === null ? null : constant(distance);
     }
     const word = words.at(place);
     if (word !== null) return narrow(answer(word.names, word.shift), bytes);
@@ -66,6 +80,13 @@ export function valueReader(words: AskedWords, answer: Answer) {
   }
 
   const placeOf = (registers: Known["registers"]) => placeIn(instruction, registers);
+
+  /** Where an instruction writes: below 0 on the stack; null where nobody knows. */
+  function storedAt(registers: Known["registers"]): number | null {
+    if (isString(instruction)) return null;
+    const isStore = instruction.op0Kind === OpKind.Memory && !onlyRead.has(instruction.mnemonic);
+    return isStore ? placeOf(registers) : 0;
+  }
 
   function computed({ registers, flags }: Known): Known {
     const { mnemonic } = instruction;
@@ -81,35 +102,58 @@ export function valueReader(words: AskedWords, answer: Answer) {
     const isSame = op0Register !== Register.None && op0Register === instruction.op1Register;
     const isMemory = instruction.op0Kind === OpKind.Memory;
     const size = bytesOf(instruction);
-    const after = new Map(registers);
+    const stored = storedAt(registers);
+    const after = stored === null ? withoutNumbers(registers) : new Map(registers);
     if (mnemonic === Mnemonic.Cpuid) return { registers: answered(after, words, answer), flags };
     for (const register of writtenBy(instruction, info)) after.delete(RegisterExt.fullRegister(register));
-    const stored = isMemory && !onlyRead.has(mnemonic) ? (placeOf(registers) ?? 0) : 0;
-    if (stored < 0 || stored >= firstData)
-      for (const name of registers.keys())
-        if (name > stored - (stored < 0 ? 8 : 1) && name < stored + size) after.delete(name);
+    const store = (place: number, bytes: number, value: Value | null) => {
+      for (const [name, before] of registers) {
+        if (name <= place - 8 || name >= place + bytes) continue;
+        if (name >= place || "at" in before) after.delete(name);
+        else after.set(name, lowest(before, place - name));
+      }
+      if (value !== null && !("at" in value)) after.set(place, lowest(value, bytes));
+      else if (value !== null && bytes === 8) after.set(place, value);
+    };
+    if (stored !== null && stored < 0) store(stored, size, null);
+    if (stored !== null && stored >= firstData) {
+      for (const name of registers.keys()) if (name >= stored && name < stored + size) after.delete(name);
+    }
+    if (isMemory && (stored ?? 0) >= 0 && second !== null && "at" in second && second.at < 0)
+      after.set(...handedOut);
     const set = (value: Value | null) => {
-      const isNumber = value !== null && !("at" in value);
-      if (stored < 0 && isNumber && value.asked) after.set(stored, value);
+      if (value === null) return;
+      if (stored !== null && stored < 0) store(stored, size, value);
       // A program keeps what it has found out in a byte.
-      if (stored >= firstData && size === 1 && isNumber && (value.asked || numberOf(value) !== null))
-        after.set(stored, value);
-      if (instruction.op0Kind !== OpKind.Register || value === null) return;
+      const isKept = stored !== null && stored >= firstData && size === 1 && !("at" in value);
+      if (isKept && (value.asked || numberOf(value) !== null)) after.set(stored, value);
+      if (instruction.op0Kind !== OpKind.Register) return;
       const register = instruction.op0Register;
       const before = registers.get(RegisterExt.fullRegister(register));
       const whole = "at" in value ? value : widen(value, before, size, isHigh(register) ? 8 : 0);
       after.set(RegisterExt.fullRegister(register), whole);
     };
     const moved = stackMove(instruction, registers.get(RSP));
-    if (moved !== null) after.set(RSP, moved);
+    if (moved !== null) after.set(RSP, { at: moved });
+    if (moved !== null && mnemonic === Mnemonic.Push) store(moved, 8, first);
+    if (moved !== null && mnemonic === Mnemonic.Pop) set(registers.get(moved - 8) ?? null);
+    const code = instruction.conditionCode;
     const result = resultOf(mnemonic, one, other, isSame, size);
     if (result !== null) set(narrow(result, size));
-    else if (mnemonic === Mnemonic.Mov || mnemonic === Mnemonic.Movzx) set(second);
+    else if (moves.has(mnemonic)) set(second);
+    else if (mnemonic === Mnemonic.Movsxd) set(other && signed(other));
     else if (mnemonic === Mnemonic.Lea) {
       const place = placeOf(registers);
       if (place !== null) set({ at: place });
-    } else if (conditions.has(instruction.conditionCode) && size === 1) {
-      const isSet = condition(instruction.conditionCode, flags);
+    } else if (mnemonic === Mnemonic.Add && instruction.op1Kind === OpKind.Register)
+      set(sumOf(first, second));
+    else if (mnemonic === Mnemonic.Shrd || mnemonic === Mnemonic.Shld)
+      set(shiftedIn(one, other, numberOf(read(2, registers)), size, mnemonic === Mnemonic.Shld));
+    else if (code !== ConditionCode.None && size > 1) {
+      const isMoved = condition(code, flags);
+      set(isMoved === null ? one && other && oneOf(one, other) : isMoved ? second : first);
+    } else if (conditions.has(code)) {
+      const isSet = condition(code, flags);
       set({
         ...(isSet === null ? { zeros: ~1n & maskOf(8), ones: 0n } : constant(isSet ? 1 : 0)),
         asked: flags?.asked ?? false,
@@ -136,10 +180,17 @@ export function valueReader(words: AskedWords, answer: Answer) {
   };
 }
 
+/** Writes to where RDI points. */
+const isString = ({ op0Kind }: Instruction) =>
+  op0Kind === OpKind.MemoryESDI || op0Kind === OpKind.MemoryESEDI || op0Kind === OpKind.MemoryESRDI;
+
 function placeIn(instruction: Instruction, registers: Known["registers"]): number | null {
   if (instruction.isIpRelMemoryOperand) return Number(instruction.ipRelMemoryAddress);
-  if (instruction.memoryIndex !== Register.None) return null;
-  const distance = Number(BigInt.asIntN(64, instruction.memoryDisplacement));
+  const index = instruction.memoryIndex;
+  const number = index === Register.None ? 0 : numberOf(registers.get(RegisterExt.fullRegister(index)));
+  if (number === null) return null;
+  const distance =
+    Number(BigInt.asIntN(64, instruction.memoryDisplacement)) + number * instruction.memoryIndexScale;
   if (instruction.memoryBase === Register.None) return distance;
   const base = registers.get(RegisterExt.fullRegister(instruction.memoryBase));
   const start = base !== undefined && "at" in base ? base.at : numberOf(base);
@@ -147,12 +198,12 @@ function placeIn(instruction: Instruction, registers: Known["registers"]): numbe
 }
 
 /** Where the stack is after PUSH and POP, and after ADD and SUB of a number; null where it stays, or nobody knows. */
-function stackMove(instruction: Instruction, before: Value | undefined): Value | null {
+function stackMove(instruction: Instruction, before: Value | undefined): number | null {
   if (before === undefined || !("at" in before)) return null;
   const { mnemonic, op0Register } = instruction;
   const isMove = op0Register === RSP && (mnemonic === Mnemonic.Add || mnemonic === Mnemonic.Sub);
   const by = isMove ? numberIn(instruction) : instruction.stackPointerIncrement;
-  return by === null || by === 0 ? null : { at: before.at + (mnemonic === Mnemonic.Sub ? -by : by) };
+  return by === null || by === 0 ? null : before.at + (mnemonic === Mnemonic.Sub ? -by : by);
 }
 
 /** The bytes of the first operand. */

@@ -5,10 +5,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { memorySource } from "../../../src/inspect/byte-source.ts";
+import bits from "../../../src/inspect/cpu/asked-features.json" with { type: "json" };
 import type { AskedWords } from "../../../src/inspect/cpu/asked-words.ts";
 import { findCpuNeed } from "../../../src/inspect/cpu/cpu-need.ts";
 import { allRefusals, noRefusals } from "../../../src/inspect/cpu/refusals.ts";
+import { rustNames } from "../../../src/inspect/cpu/rust-question.ts";
 import type { FunctionReader } from "../../../src/inspect/cpu/x86-functions.ts";
+import type { Elf } from "../../../src/inspect/elf/elf.ts";
 import { inspectFile } from "../../../src/inspect/inspect-file.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { needs } from "../../support/needs.ts";
@@ -180,18 +183,37 @@ fn main() {
   println!("{}", std::env::args().map(|each| each.len() as f64 * 1.5).sum::<f64>());
 }
 `;
+  const wholeProgram = ["-C", "lto=fat", "-C", "panic=abort", "-C", "codegen-units=1", "-C", "strip=symbols"];
   const refusing = 'eprintln!("needs AVX2"); std::process::exit(1);';
 
   it.each([
     ["with names", []],
     ["without names", ["-C", "strip=symbols"]],
     ["without names, and small", ["-C", "strip=symbols", "-C", "opt-level=s"]],
+    ["without optimization", ["-C", "opt-level=0"]],
+    ["without optimization and names", ["-C", "opt-level=0", "-C", "strip=symbols"]],
+    ["that is smallest", ["-C", "opt-level=z", ...wholeProgram]],
+    ["as one piece without names", wholeProgram],
+    ["that is never moved", ["-C", "relocation-model=static"]],
   ])("and ends with a status needs what it asks for: %s", async (_, options) => {
     expect((await needsOfRust(text(refusing), ...options)).avx2).toBe("needed");
   });
 
-  it("may refuse for a later feature, of which nobody knows the bit", async () =>
-    expect((await needsOfRust(text(refusing).replace("avx2", "fma"))).fma).toBe("undecided"));
+  it("needs a later feature where its version of rustc has a known order of bits", async () => {
+    const version = execFileSync("rustc", ["--version"], { encoding: "utf8" });
+    const minor = Number(/^rustc 1\.(\d+)\.\d+ /.exec(version)?.[1] ?? Number.NaN);
+    const isKnown = bits.rustOrders.some(({ from, to }) => minor >= from && minor <= to);
+    const { fma } = await needsOfRust(text(refusing).replace("avx2", "fma"));
+    expect(fma).toBe(isKnown ? "needed" : "undecided");
+  });
+
+  it.each([
+    ["as one piece", wholeProgram],
+    ["without optimization", ["-C", "opt-level=0"]],
+  ])("and takes another way needs nothing: %s", async (_, options) => {
+    const program = text('println!("{}", std::env::args().count()); return;');
+    expect((await needsOfRust(program, ...options)).avx2).toBeOneOf([undefined, "mayBeUsed"]);
+  });
 
   it("and panics may refuse", async () =>
     expect((await needsOfRust(text('panic!("needs AVX2");'))).avx2).toBe("undecided"));
@@ -206,6 +228,41 @@ fn main() {
   });
 });
 
+describe("the bits of Rust's answer", () => {
+  const namesIn = (text: string) => {
+    const section = { name: ".comment", offset: 0, size: text.length };
+    return rustNames(memorySource(Buffer.from(text, "latin1")), { sections: [section] } as unknown as Elf);
+  };
+  const first = bits.rust.split(" ");
+
+  // The numbers of `Feature` in std_detect, detect/arch/x86.rs, of each version.
+  it.each([
+    ["rustc version 1.74.0 (79e9716c9 2023-11-13)\0", 35],
+    ["GCC: (Debian 12.2.0-14) 12.2.0\0rustc version 1.80.0 (051478957 2024-07-21)\0", 36],
+    ["rustc version 1.85.1 (4eb161250 2025-03-15)\0", 49],
+    ["rustc version 1.87.0 (17067e9ac 2025-05-09)\0", 49],
+    ["rustc version 1.88.0 (6b00bc388 2025-06-23)\0rustc version 1.90.0 (1159e78c4 2025-09-14)\0", 54],
+    ["rustc version 1.91.0 (f8297e351 2025-10-28)\0", 57],
+    ["rustc version 1.95.0 (59807616e 2026-04-14)\0", 56],
+  ])("stand in the order of the version: %j", (text, fma) => {
+    const names = namesIn(text);
+    expect(names.indexOf("fma")).toBe(fma);
+    expect(names.slice(0, 16)).toEqual(first);
+  });
+
+  it.each([
+    "",
+    "GCC: (Debian 12.2.0-14) 12.2.0\0",
+    "rustc version 1.95.0-nightly (59807616e 2026-04-14)\0",
+    "rustc version 1.999.0\0",
+    "rustc version 1.80.0\0rustc version 1.95.0\0",
+  ])("are unknown behind the first: %j", (text) => {
+    const names = namesIn(text);
+    expect(names.slice(0, 16)).toEqual(first);
+    expect(new Set(names.slice(16))).toEqual(new Set([bits.laterRust]));
+  });
+});
+
 it("takes no more steps than its bound, however many starts a file has", () => {
   let steps = 0;
   const nops = Buffer.concat([Buffer.alloc(20, 0x90), Buffer.from([0xc3])]);
@@ -217,7 +274,7 @@ it("takes no more steps than its bound, however many starts a file has", () => {
       return nops.subarray(place % 32);
     },
   } as unknown as FunctionReader;
-  const words = { mayAnswer: () => true, pointers: {} } as unknown as AskedWords;
+  const words = { mayAnswer: () => true, isRustQuestion: () => false, pointers: {} } as unknown as AskedWords;
   const starts = Array.from({ length: 20_000 }, (_, index) => ({
     name: `PyInit_m${index}`,
     address: 32 * index,
