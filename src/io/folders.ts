@@ -1,13 +1,12 @@
 /** Makes a folder and the missing ones above it. Node's `recursive` loops for ever where mkdir says ENOENT in an existing folder, as below /proc. */
 
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import { isThere } from "./files.ts";
 
-/** Throws the system's error, and `FILE_UNREADABLE` for a path that cannot be looked at. */
+/** Throws the system's error. */
 export function makeFolders(path: string, mode = 0o777): void {
   const missing: string[] = [];
-  for (let at = path; !isThere(at); at = dirname(at)) {
+  for (let at = path; !existsSync(at); at = dirname(at)) {
     missing.unshift(at);
     if (at === dirname(at)) break;
   }
@@ -16,7 +15,7 @@ export function makeFolders(path: string, mode = 0o777): void {
       mkdirSync(folder, { mode });
     } catch (error) {
       // Another process has made it meanwhile.
-      if (!isThere(folder)) throw error;
+      if (!existsSync(folder)) throw error;
     }
   }
 }
