@@ -19,7 +19,7 @@ export const isEnding = (kind: Kind): kind is Ending => endings.has(kind);
 const kinds: ReadonlyMap<string, Kind> = new Map([
   ...["exit", "_exit", "_Exit", "quick_exit", "err", "errx"].map((name) => [name, "status"] as const),
   ...["abort", "__assert_fail", "_ZSt9terminatev"].map((name) => [name, "aborts"] as const),
-  ...["__cxa_throw", "_Unwind_Resume"].map((name) => [name, "throws"] as const),
+  ...["__cxa_throw", "_Unwind_RaiseException", "_Unwind_Resume"].map((name) => [name, "throws"] as const),
   ["__stack_chk_fail", "never"],
   // These call what they are given.
   ...["pthread_create", "thrd_create", "qsort", "qsort_r", "bsearch"].map(

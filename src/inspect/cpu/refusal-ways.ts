@@ -94,6 +94,8 @@ const mostMeetings = 16;
 /** So many, and the numbers on the stack are forgotten. */
 const mostOfStack = 3;
 const mostCallers = 6;
+/** A panic of Rust, which may be caught, leads to functions that abort if it can not be thrown: these stand deeper. */
+const mostLeaving = 3;
 /** A function that answers has no more bytes; libgcc's own question has three times as many. */
 export const longestAnswer = 512;
 /** Addresses below 0 are of the stack. */
@@ -215,16 +217,16 @@ function callReader({ callees, isError, machine, answer }: Calling) {
     // Rust calls through a table of pointers.
     const callee = isPointer ? (callees.pointerAt(target) ?? -1) : target;
     const isShort = callees.lengthFrom(callee) <= longestAnswer && node.callers.length < mostCallers;
+    const isLeaving = node.callers.length < mostLeaving && callees.neverReturns(callee);
     // Behind a call that does not return stands no code of the function.
     const isLast = isCall && next >= (callees.endAround(node.place) ?? 0);
-    if (isLast && !(numberOf(first) === null && isShort && callees.neverReturns(callee))) {
+    if (isLast && !(numberOf(first) === null && isShort && isLeaving)) {
       found.add(statusEnd(first, "thrown"));
       return null;
     }
     const names = callees.givenBack(callee, numberOf(first));
     const isHanded = first !== undefined && ("at" in first ? callees.hasAnswer(first.at) : first.asked);
-    const isEntered =
-      names === null && isShort && (isHanded || callees.mayAnswer(callee) || callees.neverReturns(callee));
+    const isEntered = names === null && isShort && (isHanded || callees.mayAnswer(callee) || isLeaving);
     if (isEntered)
       return {
         ...node,
