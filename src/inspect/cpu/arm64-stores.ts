@@ -25,7 +25,7 @@ interface Written {
   readonly without: ReadonlyMap<string, ReadonlyMap<number, Word>>;
 }
 
-const mostStepsOfStores = 60_000;
+const mostStepsOfStores = 12_000;
 const mostNames = 128;
 const allZeros: Lists = [Array.from({ length: 64 }, () => "0")];
 
