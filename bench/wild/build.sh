@@ -188,7 +188,9 @@ C
     compile "$1" "${linked[@]}" ask.o main.o -o virtual
     rm ask.[co] main.cc main.o
     ;;
-  # A program that asks for a feature and ends with an error without it: the compiler, the feature, options. Of Go: the answer, and the architecture.
+  # A program that asks for a feature and ends with an error without it: the compiler, the feature, options. -DKEEP keeps the answer of a constructor,
+  # -DREGISTER=BIT reads a register of AArch64.
+  # Of Go: the answer, and the architecture.
   refuse)
     case $1 in
       go)
@@ -227,14 +229,25 @@ fn main() {
     println!("{}", std::env::args().map(|each| each.len() as f64 * 1.5).sum::<f64>());
 }
 RUST
+        case "$*" in *aarch64*) sed -i 's/is_x86_feature_detected/arch::is_aarch64_feature_detected/' main.rs ;; esac
         rustc -O "${@:3}" main.rs -o refuse
         ;;
       *)
         cat >main.c <<C
 #include <stdio.h>
 #include <sys/auxv.h>
+#if defined KEEP
+static unsigned long kept;
+__attribute__((constructor)) static void keep(void) { kept = getauxval(AT_HWCAP); }
+#endif
 int main(int argc, char **argv) {
-#if defined __aarch64__
+#if defined KEEP
+  if (!(kept & $2)) return fputs("needs $2\\n", stderr), 1;
+#elif defined REGISTER
+  unsigned long all;
+  __asm__("mrs %0, $2" : "=r"(all));
+  if (((all >> REGISTER) & 15) == 0) return fputs("needs $2\\n", stderr), 1;
+#elif defined __aarch64__
   if (!(getauxval(AT_HWCAP) & $2)) return fputs("needs $2\\n", stderr), 1;
 #else
   if (!__builtin_cpu_supports("$2")) return fputs("needs $2\\n", stderr), 1;

@@ -36,13 +36,24 @@ export function arm64Functions(source: ByteSource, elf: Elf, ranges: ReturnType<
       word: u32(bytes, 4 * each),
     }));
   };
+  let last: { address: number; size: number; words: readonly ArmWord[] } = {
+    address: -1,
+    size: 0,
+    words: [],
+  };
   return {
     ...{ isStart: rooms.isStart, endAround: rooms.endAround, lengthFrom, wordsIn },
     /** The word in a place; null outside code. */
     codeAt,
     /** The words from an address to the end of the function, and no more than so many bytes. */
-    codeOf: (address: number, longest = longestFunction) =>
-      wordsIn(address, Number.isFinite(lengthFrom(address)) ? Math.min(lengthFrom(address), longest) : 0),
+    codeOf(address: number, longest = longestFunction): readonly ArmWord[] {
+      const size = Number.isFinite(lengthFrom(address)) ? Math.min(lengthFrom(address), longest) : 0;
+      if (size <= longestFunction) return wordsIn(address, size);
+      // Of a long `main` the words are asked for again and again.
+      if (last.address !== address || last.size !== size)
+        last = { address, size, words: wordsIn(address, size) };
+      return last.words;
+    },
   };
 }
 

@@ -45,6 +45,8 @@ const vectors = new Map([
 /** A question stands so many calls below a function that answers. So many functions are looked at for one. */
 const mostDeep = 3;
 const mostLookedAt = 512;
+/** A function that keeps the answer of several questions has no more bytes. */
+const longestStoring = 4096;
 
 export function arm64Refusals(
   source: ByteSource,
@@ -60,15 +62,18 @@ export function arm64Refusals(
   const isProgram = elf.type === elfType.executable || isLinked || isStartCode(elf.entry, code);
   const named = namedCalls(source, elf, (target) => armStubOf(code, target), !isProgram);
   const main = isProgram ? mainOf(elf.entry, memoryOf(new Map()), code) : null;
-  const rustMains = main === null ? [] : rustMainsOf(main, code, memoryOf(new Map()), pointers);
+  const minor = rustMinor(source, elf);
+  const rustMains =
+    main === null ? [] : rustMainsOf(main, code, memoryOf(new Map()), minor === null ? null : pointers);
   const questions = new Map<number, boolean>();
   const isQuestion = (target: number) =>
     remember(questions, target, () => {
       const kind = named.kindAt(target, false);
       return kind === "auxiliary" || (kind === null && isProgram && !isLinked && isGetauxval(code, target));
     });
-  const rustStarts = main === null ? [] : [main, ...rustMains];
-  const rust = rustAnswers(rustStarts, code, memoryOf(new Map()), rustMinor(source, elf), isQuestion);
+  const isRust = main !== null && rustMains.length + (minor ?? 0) > 0;
+  const rustStarts = isRust ? [main, ...rustMains] : [];
+  const rust = rustAnswers(rustStarts, code, memoryOf(new Map()), minor, isQuestion);
   const answers: Answers = new Map([...namedAnswers(named), ...rust.answers]);
   const starts = [
     ...(main === null ? [] : [{ name: "main", address: main }]),
@@ -104,7 +109,12 @@ export function arm64Refusals(
   const found = refusalsOfStarts(starts, plain, memoryOf(answers), budget);
   const asking = starts.filter((start) => isAsking(start, plain)).map(({ address }) => address);
   const called = main === null || !asking.includes(main) ? [] : calledIn(code.codeOf(main, longestMain));
-  const storing = [...new Set([...asking, ...called.slice(0, mostCallees).filter(plain.asks)])];
+  const storing = [
+    ...new Set([
+      ...asking,
+      ...called.slice(0, mostCallees).filter((each) => plain.asks(each, longestStoring)),
+    ]),
+  ];
   const stored = storedAnswers(storing, memoryOf(answers), plain, (place) => {
     const offset = offsetOfAddress(elf, place);
     const bytes = offset === null ? null : source.read(offset, 8);
@@ -125,7 +135,7 @@ export function arm64Refusals(
 }
 
 interface Answering extends Callees {
-  readonly asks: (start: number) => boolean;
+  readonly asks: (start: number, longest?: number) => boolean;
 }
 
 interface Start {
@@ -205,8 +215,8 @@ function answering(
     });
   return {
     mayAnswer: (target: number) => mayAnswer(target),
-    asks(start: number): boolean {
-      const words = code.codeOf(start, longestMain);
+    asks(start: number, longest = longestMain): boolean {
+      const words = code.codeOf(start, longest);
       return (
         isAsking(words, true) ||
         calledIn(words)

@@ -37,18 +37,18 @@ export function mainOf(entry: number, memory: Memory, code: ArmFunctions): numbe
   return null;
 }
 
-/** The C runtime's `main` of a program in Rust hands on the program's own, or a table of functions that have it inside. */
+/** The C runtime's `main` of a program in Rust hands on the program's own, or a table of functions that have it inside. Without `pointers` no tables are looked at. */
 export function rustMainsOf(
   main: number,
   code: ArmFunctions,
   memory: Memory,
-  pointers: FixedPointers,
+  pointers: FixedPointers | null,
 ): readonly number[] {
   const handed = [...knownBehind(code.codeOf(main), memory).registers.values()].flatMap((value) =>
     "at" in value && value.at >= 0 ? value.at : [],
   );
   const own = handed.filter(code.isStart);
-  if (own.length > 0) return own.length === 1 ? own : [];
+  if (own.length > 0 || pointers === null) return own.length === 1 ? own : [];
   const inTables = handed.flatMap((place) => pointers.run(place).slice(0, mostInTable)).filter(code.isStart);
   if (inTables.length === 0) return behindFrames(main, code, memory);
   return [

@@ -25,7 +25,7 @@ interface Written {
   readonly without: ReadonlyMap<string, ReadonlyMap<number, Word>>;
 }
 
-const mostStepsOfStores = 60_000;
+const mostStepsOfStores = 12_000;
 const mostNames = 128;
 const allZeros: Lists = [Array.from({ length: 64 }, () => "0")];
 
@@ -145,10 +145,10 @@ function writtenBy(
   return { always, without };
 }
 
-/** So far behind ADRP code is followed, and so many bytes in front of a word its structure may begin. */
+/** So many instructions behind ADRP are followed, and so many bytes in front of a word its structure may begin. */
 const mostFollowed = 64;
 const pieceBytes = 2 ** 16;
-const mostInFront = 256;
+const mostInFront = 64;
 
 /** True if other code of the file than `stores` writes to the places, or hands on the address of one. */
 export function areWritten(
@@ -159,8 +159,13 @@ export function areWritten(
   mayAnswer: (target: number) => boolean,
 ): boolean {
   const pages = new Set([...answers.keys()].map((place) => Math.floor(place / 4096)));
+  const places = [...answers.keys()];
   const isNear = (place: number, before: number) =>
-    [...answers.keys()].some((each) => place > each - before && place < each + 8);
+    places.some((each) => place > each - before && place < each + 8);
+  // Words beside each other are a structure, whose address may be handed on.
+  const isStructure = places.some((each) =>
+    places.some((other) => other > each && other - each < mostInFront),
+  );
   let [at, isWritten] = [0, false];
   const wrote = (place: number, _: Value | null, bytes: number) => {
     isWritten ||= !stores.has(at) && isNear(place, bytes);
@@ -169,7 +174,7 @@ export function areWritten(
   const isHanded = ({ registers }: Known) =>
     [0, 1, 2, 3, 4, 5, 6, 7].some((name) => {
       const value = registers.get(name);
-      return value !== undefined && "at" in value && isNear(value.at, mostInFront);
+      return value !== undefined && "at" in value && isNear(value.at, isStructure ? mostInFront : 1);
     });
   const follow = (start: number) => {
     let known: Known = { registers: new Map(), flags: null };

@@ -106,6 +106,7 @@ const rows: Readonly<Record<string, (given: Given, name: string) => unknown>> = 
   Chunks: ({ bytes }) => chunksOf(bytes),
   Readable: ({ bytes }) => Readable.from(chunksOf(bytes)),
   number: ({ bytes }, name) => (starts.has(name) ? 0 : bytes.length),
+  "number | null": ({ elf }) => elf.entry,
   boolean: () => true,
   string: () => "name",
   "32 | 64": () => 64,
