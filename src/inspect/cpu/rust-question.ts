@@ -82,7 +82,9 @@ export function rustQuestion(
   const looksFirst = (address: number) => {
     const code = reader.instructions(address) ?? [];
     const question = code.findIndex(({ asks }) => asks);
-    return code.slice(0, question).some(({ reads, takes }) => words.has(reads ?? -1) || words.has(takes ?? -1));
+    return code
+      .slice(0, question)
+      .some(({ reads, takes }) => words.has(reads ?? -1) || words.has(takes ?? -1));
   };
   return {
     functions: new Set(found.filter((each) => !looksFirst(each))),
