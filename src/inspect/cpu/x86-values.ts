@@ -63,11 +63,7 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
     const place = placeOf(registers);
     if (place === null) return null;
     const bytes = MemorySizeExt.size(instruction.memorySize);
-    if (place < 0) {
-      const kept = registers.get(place) ?? null;
-      if (kept !== null && "at" in kept) return bytes === 8 ? kept : null;
-      return kept === null ? null : narrow(kept, bytes);
-    }
+    if (place < 0) return onStack(registers.get(place), bytes);
     // The cases of a switch stand in constants, as distances from their table.
     if (instruction.mnemonic === Mnemonic.Movsxd) {
       const distance = reader.constantAt(place);
@@ -83,10 +79,8 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
 
   function computed({ registers, flags }: Known): Known {
     const { mnemonic } = instruction;
-    const [first, second] = [
-      instruction.opCount > 0 ? read(0, registers) : null,
-      instruction.opCount > 1 ? read(1, registers) : null,
-    ];
+    const first = instruction.opCount > 0 ? read(0, registers) : null;
+    const second = instruction.opCount > 1 ? read(1, registers) : null;
     const one = first !== null && "at" in first ? null : first;
     const other = second !== null && "at" in second ? null : second;
     const { op0Register } = instruction;
@@ -147,6 +141,11 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
       info.free();
     },
   };
+}
+
+function onStack(value: Value | undefined, bytes: number): Value | null {
+  if (value !== undefined && "at" in value) return bytes === 8 ? value : null;
+  return value === undefined ? null : narrow(value, bytes);
 }
 
 /** Puts a value of so many bytes on the stack; nothing for an unknown one. Of what stood there before, the bytes below stay. */
