@@ -1,6 +1,6 @@
 /** Finds the question that Rust's standard library asks the CPU, and where its answer stands. */
 
-import { Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register, RegisterExt } from "iced-x86";
+import { Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, type Register, RegisterExt } from "iced-x86";
 import type { ByteSource } from "../byte-source.ts";
 import type { Elf } from "../elf/elf.ts";
 import bits from "./asked-features.json" with { type: "json" };
@@ -81,11 +81,10 @@ export function rustQuestion(
   const isAround = (place: number) => ends.some(({ start, end }) => place >= start && place < end);
   const looksFirst = (address: number) => {
     const code = reader.instructions(address) ?? [];
-    const before = code.slice(
-      0,
-      code.findIndex(({ asks }) => asks),
-    );
-    return before.some(({ reads, takes }) => words.has(reads ?? -1) || words.has(takes ?? -1));
+    const question = code.findIndex(({ asks }) => asks);
+    return code
+      .slice(0, question)
+      .some(({ reads, takes }) => words.has(reads ?? -1) || words.has(takes ?? -1));
   };
   return {
     functions: new Set(found.filter((each) => !looksFirst(each))),

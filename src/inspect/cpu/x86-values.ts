@@ -63,11 +63,7 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
     const place = placeOf(registers);
     if (place === null) return null;
     const bytes = MemorySizeExt.size(instruction.memorySize);
-    if (place < 0 || registers.has(place)) {
-      const kept = registers.get(place) ?? null;
-      if (kept !== null && "at" in kept) return bytes === 8 ? kept : null;
-      return kept === null ? null : narrow(kept, bytes);
-    }
+    if (place < 0 || registers.has(place)) return onStack(registers.get(place), bytes);
     // The cases of a switch stand in constants, as distances from their table.
     if (instruction.mnemonic === Mnemonic.Movsxd) {
       const distance = reader.constantAt(place);
@@ -81,13 +77,6 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
 
   const placeOf = (registers: Known["registers"]) => placeIn(instruction, registers);
 
-  /** Where an instruction writes: below 0 on the stack; null where nobody knows. */
-  function storedAt(registers: Known["registers"]): number | null {
-    if (isString(instruction)) return null;
-    const isStore = instruction.op0Kind === OpKind.Memory && !onlyRead.has(instruction.mnemonic);
-    return isStore ? placeOf(registers) : 0;
-  }
-
   function computed({ registers, flags }: Known): Known {
     const { mnemonic } = instruction;
     // A bit that is tested by a number which nobody knows.
@@ -100,26 +89,24 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
     const other = second !== null && "at" in second ? null : second;
     const { op0Register } = instruction;
     const isSame = op0Register !== Register.None && op0Register === instruction.op1Register;
-    const isMemory = instruction.op0Kind === OpKind.Memory;
     const size = bytesOf(instruction);
-    const stored = storedAt(registers);
+    const stored = storedAt(instruction, registers);
     const after = stored === null ? withoutNumbers(registers) : new Map(registers);
     if (mnemonic === Mnemonic.Cpuid) return { registers: answered(after, words, answer), flags };
     for (const register of writtenBy(instruction, info)) after.delete(RegisterExt.fullRegister(register));
-    const store = (place: number, bytes: number, value: Value | null) => {
-      for (const [name, before] of registers) {
-        if (name <= place - 8 || name >= place + bytes) continue;
-        if (name >= place || "at" in before) after.delete(name);
-        else after.set(name, lowest(before, place - name));
-      }
-      if (value !== null && !("at" in value)) after.set(place, lowest(value, bytes));
-      else if (value !== null && bytes === 8) after.set(place, value);
-    };
+    const store = (place: number, bytes: number, value: Value | null) =>
+      writeStack(after, registers, place, bytes, value);
     if (stored !== null && stored < 0) store(stored, size, null);
     if (stored !== null && stored >= firstData) {
       for (const name of registers.keys()) if (name >= stored && name < stored + size) after.delete(name);
     }
-    if (isMemory && (stored ?? 0) >= 0 && second !== null && "at" in second && second.at < 0)
+    if (
+      instruction.op0Kind === OpKind.Memory &&
+      (stored ?? 0) >= 0 &&
+      second !== null &&
+      "at" in second &&
+      second.at < 0
+    )
       after.set(...handedOut);
     const set = (value: Value | null) => {
       if (value === null) return;
@@ -149,16 +136,7 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
       set(sumOf(first, second));
     else if (mnemonic === Mnemonic.Shrd || mnemonic === Mnemonic.Shld)
       set(shiftedIn(one, other, numberOf(read(2, registers)), size, mnemonic === Mnemonic.Shld));
-    else if (code !== ConditionCode.None && size > 1) {
-      const isMoved = condition(code, flags);
-      set(isMoved === null ? one && other && oneOf(one, other) : isMoved ? second : first);
-    } else if (conditions.has(code)) {
-      const isSet = condition(code, flags);
-      set({
-        ...(isSet === null ? { zeros: ~1n & maskOf(8), ones: 0n } : constant(isSet ? 1 : 0)),
-        asked: flags?.asked ?? false,
-      });
-    }
+    else if (code !== ConditionCode.None) set(chosen(code, flags, size, first, second));
     if (instruction.rflagsModified === 0) return { registers: after, flags };
     const isZeroTest =
       (mnemonic === Mnemonic.Test && isSame) || (mnemonic === Mnemonic.Cmp && numberOf(other) === 0);
@@ -178,6 +156,54 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
       info.free();
     },
   };
+}
+
+function onStack(value: Value | undefined, bytes: number): Value | null {
+  if (value !== undefined && "at" in value) return bytes === 8 ? value : null;
+  return value === undefined ? null : narrow(value, bytes);
+}
+
+/** Puts a value of so many bytes on the stack; nothing for an unknown one. Of what stood there before, the bytes below stay. */
+function writeStack(
+  after: Map<number, Value>,
+  before: Known["registers"],
+  place: number,
+  bytes: number,
+  value: Value | null,
+) {
+  for (const [name, old] of before) {
+    if (name <= place - 8 || name >= place + bytes) continue;
+    if (name >= place || "at" in old) after.delete(name);
+    else after.set(name, lowest(old, place - name));
+  }
+  if (value !== null && !("at" in value)) after.set(place, lowest(value, bytes));
+  else if (value !== null && bytes === 8) after.set(place, value);
+}
+
+/** What CMOV leaves in its first operand, and SETcc, which has one byte. */
+function chosen(
+  code: ConditionCode,
+  flags: Known["flags"],
+  size: number,
+  first: Value | null,
+  second: Value | null,
+): Value | null {
+  const isSo = condition(code, flags);
+  if (size > 1) {
+    if (isSo !== null) return isSo ? second : first;
+    const isKnown = first !== null && second !== null && !("at" in first) && !("at" in second);
+    return isKnown ? oneOf(first, second) : null;
+  }
+  if (!conditions.has(code)) return null;
+  const bits = isSo === null ? { zeros: ~1n & maskOf(8), ones: 0n } : constant(isSo ? 1 : 0);
+  return { ...bits, asked: flags?.asked ?? false };
+}
+
+/** Where an instruction writes: below 0 on the stack; null where nobody knows. */
+function storedAt(instruction: Instruction, registers: Known["registers"]): number | null {
+  if (isString(instruction)) return null;
+  const isStore = instruction.op0Kind === OpKind.Memory && !onlyRead.has(instruction.mnemonic);
+  return isStore ? placeIn(instruction, registers) : 0;
 }
 
 /** Writes to where RDI points. */
