@@ -125,6 +125,7 @@ const rows: Readonly<Record<string, (given: Given, name: string) => unknown>> = 
   FunctionReader: ({ bytes, elf, ranges }) =>
     functionReader(memorySource(bytes), elf, ranges, fixedPointers(memorySource(bytes), elf)),
   "ReadonlyMap<number, number>": () => new Map([[64, 0]]),
+  AnswerNames: () => Array<string>(128).fill("avx2"),
   "readonly number[]": ({ elf }) => [elf.entry],
   UseRange: () => () => undefined,
   "(from: number, to: number) => void": () => () => undefined,
