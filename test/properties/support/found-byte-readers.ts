@@ -132,6 +132,7 @@ const rows: Readonly<Record<string, (given: Given, name: string) => unknown>> = 
   "(name: string) => boolean": () => () => true,
   GoCode: ({ bytes, elf, ranges }) =>
     x86GoCode(memorySource(bytes), elf, ranges, fixedPointers(memorySource(bytes), elf)),
+  AnswerNames: () => Array<string>(128).fill("avx2"),
   "readonly number[]": ({ elf }) => [elf.entry],
   UseRange: () => () => undefined,
   "(from: number, to: number) => void": () => () => undefined,
