@@ -27,6 +27,7 @@ import {
   shiftedIn,
   signed,
   sumOf,
+  type Flags,
   type Value,
   widen,
 } from "./known-bits.ts";
@@ -97,28 +98,17 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
     const store = (place: number, bytes: number, value: Value | null) =>
       writeStack(after, registers, place, bytes, value);
     if (stored !== null && stored < 0) store(stored, size, null);
-    if (stored !== null && stored >= firstData) {
-      for (const name of registers.keys()) if (name >= stored && name < stored + size) after.delete(name);
-    }
-    if (
-      instruction.op0Kind === OpKind.Memory &&
-      (stored ?? 0) >= 0 &&
-      second !== null &&
-      "at" in second &&
-      second.at < 0
-    )
-      after.set(...handedOut);
+    if (stored !== null && stored >= firstData) writeByte(after, stored, size, null);
+    const isOut = instruction.op0Kind === OpKind.Memory && (stored ?? 0) >= 0;
+    if (isOut && second !== null && "at" in second && second.at < 0) after.set(...handedOut);
     const set = (value: Value | null) => {
       if (value === null) return;
       if (stored !== null && stored < 0) store(stored, size, value);
-      // A program keeps what it has found out in a byte.
-      const isKept = stored !== null && stored >= firstData && size === 1 && !("at" in value);
-      if (isKept && (value.asked || numberOf(value) !== null)) after.set(stored, value);
+      if (stored !== null && stored >= firstData) writeByte(after, stored, size, value);
       if (instruction.op0Kind !== OpKind.Register) return;
-      const register = instruction.op0Register;
-      const before = registers.get(RegisterExt.fullRegister(register));
-      const whole = "at" in value ? value : widen(value, before, size, isHigh(register) ? 8 : 0);
-      after.set(RegisterExt.fullRegister(register), whole);
+      const whole = RegisterExt.fullRegister(op0Register);
+      const shift = isHigh(op0Register) ? 8 : 0;
+      after.set(whole, "at" in value ? value : widen(value, registers.get(whole), size, shift));
     };
     const moved = stackMove(instruction, registers.get(RSP));
     if (moved !== null) after.set(RSP, { at: moved });
@@ -138,12 +128,9 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
       set(shiftedIn(one, other, numberOf(read(2, registers)), size, mnemonic === Mnemonic.Shld));
     else if (code !== ConditionCode.None) set(chosen(code, flags, size, first, second));
     if (instruction.rflagsModified === 0) return { registers: after, flags };
-    const isZeroTest =
-      (mnemonic === Mnemonic.Test && isSame) || (mnemonic === Mnemonic.Cmp && numberOf(other) === 0);
-    // No address is zero.
-    if (isZeroTest && first !== null && "at" in first)
-      return { registers: after, flags: { zero: false, carry: false, sign: null, asked: false } };
-    return { registers: after, flags: flagsOf(mnemonic, one, other, isSame, result, size) };
+    const isAddress = first !== null && "at" in first && isZeroTest(mnemonic, isSame, other);
+    const left = isAddress ? ofAddress : flagsOf(mnemonic, one, other, isSame, result, size);
+    return { registers: after, flags: left };
   }
 
   return {
@@ -156,6 +143,18 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
       info.free();
     },
   };
+}
+
+const isZeroTest = (mnemonic: Mnemonic, isSame: boolean, other: Value | null) =>
+  (mnemonic === Mnemonic.Test && isSame) || (mnemonic === Mnemonic.Cmp && numberOf(other) === 0);
+/** No address is zero. */
+const ofAddress: Flags = { zero: false, carry: false, sign: null, asked: false };
+
+/** A program keeps what it has found out in a byte of its data. */
+function writeByte(after: Map<number, Value>, place: number, bytes: number, value: Value | null): void {
+  for (const name of after.keys()) if (name >= place && name < place + bytes) after.delete(name);
+  const isNumber = value !== null && !("at" in value);
+  if (bytes === 1 && isNumber && (value.asked || numberOf(value) !== null)) after.set(place, value);
 }
 
 function onStack(value: Value | undefined, bytes: number): Value | null {
