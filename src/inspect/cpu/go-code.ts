@@ -4,11 +4,11 @@ import type { ByteSource } from "../byte-source.ts";
 import { remember } from "../../io/collections.ts";
 import { type Elf, offsetOfAddress } from "../elf/elf.ts";
 import { u32 } from "../little-endian.ts";
-import { field, has, type Memory, signed } from "./arm64-memory.ts";
+import { type ArmWord, arm64Functions, calledIn, pageIn } from "./arm64-functions.ts";
+import { field, has, type Memory } from "./arm64-memory.ts";
 import { arm64Machine, keptByGo } from "./arm64-steps.ts";
 import type { FixedPointers } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
-import { roomsOf } from "./function-rooms.ts";
 import { type Callees, longestAnswer, type Walk } from "./refusal-ways.ts";
 import { functionReader, type X86Instruction } from "./x86-functions.ts";
 import { x86GoConvention, x86Machine } from "./x86-steps.ts";
@@ -119,24 +119,12 @@ export function arm64GoCode(
   functions: ReturnType<typeof readFunctionRanges>,
   pointers: FixedPointers,
 ): GoCode {
-  const { isStart, endAround } = roomsOf(elf, functions);
-  const lengthFrom = (address: number) => (endAround(address) ?? Number.POSITIVE_INFINITY) - address;
+  const arm = arm64Functions(source, elf, functions);
   const isFollowed = (target: number, others?: ReadonlySet<number>) =>
-    others?.has(target) || lengthFrom(target) <= longestAnswer;
+    others?.has(target) || arm.lengthFrom(target) <= longestAnswer;
   const code = new Map<number, ReturnType<typeof addressesIn>>();
   const codeOf = (start: number) =>
-    remember(code, start, () => {
-      const offset = offsetOfAddress(elf, start);
-      const room = Math.min(lengthFrom(start), longestFunction);
-      return addressesIn(offset === null ? new Uint8Array(0) : source.read(offset, room), start);
-    });
-  const words = new Map<number, number | null>();
-  const codeAt = (place: number) =>
-    remember(words, place, () => {
-      const offset = endAround(place) === null || place % 4 !== 0 ? null : offsetOfAddress(elf, place);
-      const bytes = offset === null ? null : source.read(offset, 4);
-      return bytes === null || bytes.length < 4 ? null : u32(bytes, 0);
-    });
+    remember(code, start, () => addressesIn(arm.codeOf(start, longestFunction)));
   return {
     called: (start, others) => codeOf(start).called.filter((each) => isFollowed(each, others)),
     taken: (start) => codeOf(start).taken,
@@ -149,16 +137,15 @@ export function arm64GoCode(
     },
     walk({ answers, ...asking }) {
       const memory: Memory = {
-        ...{ codeAt, pointerAt: pointers.at, keepsBytes: true },
+        ...{ codeAt: arm.codeAt, pointerAt: pointers.at, keepsBytes: true },
         answerAt(place) {
           const names = answers.get(place);
           return names === undefined ? null : [names];
         },
       };
-      const own = { isStart, endAround, lengthFrom, pointerAt: pointers.at };
-      const others = { neverReturns: () => false, hasAnswer: () => false };
+      const others = { pointerAt: pointers.at, neverReturns: () => false, hasAnswer: () => false };
       return {
-        callees: { ...own, ...others, ...asking },
+        callees: { ...arm, ...others, ...asking },
         machineFor: (answer) => arm64Machine(memory, answer, keptByGo),
       };
     },
@@ -167,24 +154,20 @@ export function arm64GoCode(
 }
 
 /** An address takes a page and a distance (DDI 0487, C6.2: ADRP, then ADD, a load or a store). */
-function addressesIn(code: Uint8Array, start: number) {
-  const [called, taken, read, written]: [number[], number[], number[], number[]] = [[], [], [], []];
+function addressesIn(code: readonly ArmWord[]) {
+  const [taken, read, written]: [number[], number[], number[]] = [[], [], []];
   const pages = new Map<number, number>();
-  for (let at = 0; at + 4 <= code.length; at += 4) {
-    const word = u32(code, at);
+  for (const each of code) {
+    const { word } = each;
     const [to, base, number] = [field(word, 0, 5), field(word, 5, 5), field(word, 10, 12)];
-    if (has(word, 0xfc00_0000, 0x9400_0000)) called.push(start + at + 4 * signed(field(word, 0, 26), 26));
-    else if (has(word, 0x9f00_0000, 0x9000_0000)) {
-      const distance = signed(field(word, 5, 19) * 4 + field(word, 29, 2), 21);
-      pages.set(to, (Math.floor((start + at) / 4096) + distance) * 4096);
-    } else {
-      const page = pages.get(base);
-      if (page === undefined) continue;
-      if (has(word, 0xffc0_0000, 0x9100_0000)) taken.push(page + number);
-      // A load or store of a register, which is no vector.
-      if (has(word, 0x3f00_0000, 0x3900_0000))
-        (field(word, 22, 2) === 0 ? written : read).push(page + number * 2 ** field(word, 30, 2));
-    }
+    const page = pageIn(each);
+    if (page !== null) pages.set(to, page * 4096);
+    const start = page === null ? pages.get(base) : undefined;
+    if (start === undefined) continue;
+    if (has(word, 0xffc0_0000, 0x9100_0000)) taken.push(start + number);
+    // A load or store of a register, which is no vector.
+    if (has(word, 0x3f00_0000, 0x3900_0000))
+      (field(word, 22, 2) === 0 ? written : read).push(start + number * 2 ** field(word, 30, 2));
   }
-  return { called, taken, read, written };
+  return { called: calledIn(code), taken, read, written };
 }
