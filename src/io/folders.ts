@@ -1,12 +1,12 @@
 /** Makes a folder and the missing ones above it. Node's `recursive` loops for ever where mkdir says ENOENT in an existing folder, as below /proc. */
 
-import { existsSync, mkdirSync } from "node:fs";
+import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
 /** Throws the system's error. */
 export function makeFolders(path: string, mode = 0o777): void {
   const missing: string[] = [];
-  for (let at = path; !existsSync(at); at = dirname(at)) {
+  for (let at = path; !isThere(at); at = dirname(at)) {
     missing.unshift(at);
     if (at === dirname(at)) break;
   }
@@ -15,7 +15,12 @@ export function makeFolders(path: string, mode = 0o777): void {
       mkdirSync(folder, { mode });
     } catch (error) {
       // Another process has made it meanwhile.
-      if (!existsSync(folder)) throw error;
+      if (!isThere(folder)) throw error;
     }
   }
+}
+
+/** Also true for a file: the next call below it fails. Unlike `existsSync`, throws where the system cannot tell, as in a loop of links. */
+function isThere(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }

@@ -160,7 +160,8 @@ function refusalsOfStarts(
     const isError = errors.find(({ of }) => of.test(name))?.is;
     if (isError === undefined || been.has(address) || !isAsking({ name, address }, callees)) return [];
     been.add(address);
-    const own = refusalsOf([address], { callees, machineFor, isError, budget });
+    const mayGiveError = name === rustMain;
+    const own = refusalsOf([address], { callees, machineFor, isError, mayGiveError, budget });
     // Of thousands of constructors each is looked at alone.
     return [name === atLoading || name === rustMain ? { ...own, isWhole: true } : own];
   });

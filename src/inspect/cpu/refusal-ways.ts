@@ -1,7 +1,7 @@
 /** Follows all ways through the code of a program, with the answers of a CPU without a feature. */
 
 import type { Bits, Flags, Value } from "./known-bits.ts";
-import { noBits, numberOf } from "./known-bits.ts";
+import { maskOf, noBits, numberOf } from "./known-bits.ts";
 import type { Ending } from "./named-calls.ts";
 
 export interface Known {
@@ -85,8 +85,8 @@ interface Node extends Known {
   readonly callers: readonly { readonly place: number; readonly registers: Node["registers"] }[];
 }
 
-/** How a way through a program ends. A throw may be caught. */
-export type End = "passed" | "refused" | "thrown";
+/** How a way through a program ends. A throw may be caught, and what passes may give zero back. */
+export type End = "passed" | "zero" | "refused" | "thrown";
 
 const mostSteps = 10_000;
 /** So many ways meet in a place with other values each, as behind many options. Then they go on as one way, with the CPU's answers alone. */
@@ -106,6 +106,8 @@ export interface Walk {
   /** Makes the kind of CPU for the answers of a CPU without the features. */
   readonly machineFor: (answer: Answer) => Machine;
   readonly isError: (result: Bits) => boolean;
+  /** The start gives zero or an error back, and nobody knows all errors. */
+  readonly mayGiveError?: boolean;
   readonly budget: { left: number };
   /** The names that the bits stand for which were read. */
   readonly seen: Set<string>;
@@ -244,7 +246,11 @@ function callReader({ callees, isError, machine, answer }: Calling) {
     const result = registers.get(machine.result);
     const caller = callers.at(-1);
     if (caller === undefined) {
-      found.add(result !== undefined && !("at" in result) && isError(result) ? "refused" : "passed");
+      const bits = result === undefined || "at" in result ? noBits : result;
+      const isRefused = isError(bits);
+      found.add(isRefused ? "refused" : "passed");
+      // A code of one byte is the shortest result.
+      if (!isRefused && (bits.zeros & maskOf(1)) === maskOf(1)) found.add("zero");
       return null;
     }
     const data = [...registers].filter(([name]) => name >= firstData);

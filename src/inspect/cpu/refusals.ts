@@ -47,7 +47,8 @@ export function allRefusals(
     if (isError === undefined || been.has(address)) return [];
     been.add(address);
     const code = reader.instructions(address) ?? [];
-    const own = () => refusalsOf([address], { isError, callees, machineFor, budget });
+    const own = () =>
+      refusalsOf([address], { isError, mayGiveError: name === rustMain, callees, machineFor, budget });
     // A constructor gives no answer back: it refuses by a call that ends the program. Of thousands each is looked at alone.
     if (name === atLoading)
       return code.some(mayEnd) && words.mayAnswer(address) ? [{ ...own(), isWhole: true }] : [];
@@ -93,16 +94,19 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
     const begin = walk.begin(starts);
     const always = walk.ends(begin, new Set());
     if (always.isCut && seen.size === 0) return { ...noRefusals, isWhole: false };
-    if (!always.isCut && !always.ends.has("refused") && !always.ends.has("thrown")) return noRefusals;
+    const givesZero = context.mayGiveError === true && always.ends.has("zero");
+    const isFree = !givesZero && !always.ends.has("refused") && !always.ends.has("thrown");
+    if (!always.isCut && isFree) return noRefusals;
     const refuses = new Set<string>();
     const mayRefuse = new Set<string>();
     const places = new Set(always.decided.map(({ place }) => place));
     for (const name of deciding([...seen])) {
       const { ends, decided, isCut } = walk.ends(begin, new Set([name]));
-
       const isPlain = !isCut && ends.size === 1 && ends.has("refused") && always.ends.has("passed");
       const isBranch =
-        isPlain || decided.some((node) => !walk.ends(node, new Set([name])).ends.has("passed"));
+        isPlain ||
+        (givesZero && !isCut && !ends.has("zero")) ||
+        decided.some((node) => !walk.ends(node, new Set([name])).ends.has("passed"));
       const features = findMarch(name)?.features ?? name.split("|");
       const isKnown = !name.includes("|");
       if (isBranch || context.budget.left < 0)

@@ -215,8 +215,31 @@ fn main() {
     expect((await needsOfRust(program, ...options)).avx2).toBeOneOf([undefined, "mayBeUsed"]);
   });
 
-  it("and panics may refuse", async () =>
-    expect((await needsOfRust(text('panic!("needs AVX2");'))).avx2).toBe("undecided"));
+  it.each([
+    ["panics", text('panic!("needs AVX2");')],
+    [
+      "gives an error back",
+      text('return Err("needs AVX2".into());')
+        .replace("main()", "main() -> Result<(), Box<dyn std::error::Error>>")
+        .replace(/}\n$/, "  Ok(())\n}\n"),
+    ],
+    [
+      "gives a code back",
+      text("return std::process::ExitCode::FAILURE;")
+        .replace("main()", "main() -> std::process::ExitCode")
+        .replace(/}\n$/, "  std::process::ExitCode::SUCCESS\n}\n"),
+    ],
+  ])("and %s may refuse", async (_, program) => {
+    expect((await needsOfRust(program)).avx2).toBe("undecided");
+    expect((await needsOfRust(program, "-C", "opt-level=0")).avx2).toBe("undecided");
+  });
+
+  it("and gives no error back in any case needs nothing", async () => {
+    const program = text('println!("slow"); return Ok(());')
+      .replace("main()", "main() -> Result<(), Box<dyn std::error::Error>>")
+      .replace(/}\n$/, "  Ok(())\n}\n");
+    expect((await needsOfRust(program)).avx2).toBeOneOf([undefined, "mayBeUsed"]);
+  });
 
   it.each([
     ["a warning", text('eprintln!("slow");')],
