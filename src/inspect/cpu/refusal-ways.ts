@@ -5,7 +5,7 @@ import { maskOf, noBits, numberOf } from "./known-bits.ts";
 import type { Ending } from "./named-calls.ts";
 
 export interface Known {
-  /** By the number of the register; below 0 by the place on the stack, for the CPU's answers alone; from {@link firstData} on by the place of a byte. */
+  /** By the number of the register; below 0 by the place on the stack, for the CPU's answers alone; from {@link firstData} on by the place of data. */
   readonly registers: ReadonlyMap<number, Value>;
   readonly flags: Flags | null;
 }
@@ -309,9 +309,9 @@ function answerOf(
   return { ...noBits, zeros: zeros >> BigInt(shift), asked: true };
 }
 
-/** Forgets what stands on the stack, but for the CPU's answers. */
+/** Forgets what stands on the stack and in data, but for the CPU's answers. */
 export function withoutNumbers(values: Known["registers"]): Map<number, Value> {
-  return new Map([...values].filter(([name, value]) => name >= 0 || isAsked(value)));
+  return new Map([...values].filter(([name, value]) => (name >= 0 && name < firstData) || isAsked(value)));
 }
 
 /** Tells with what a way goes on from a place where many have met. */

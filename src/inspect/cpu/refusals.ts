@@ -3,7 +3,7 @@
 import { findMarch } from "../../hardware/cpu-marches.ts";
 import type { AskedWords } from "./asked-words.ts";
 import { type Bits, maskOf } from "./known-bits.ts";
-import { type Answer, type Walk, walker } from "./refusal-ways.ts";
+import { type Answer, longestAnswer, type Walk, walker } from "./refusal-ways.ts";
 import type { FunctionReader, X86Instruction } from "./x86-functions.ts";
 import { x86Machine } from "./x86-steps.ts";
 
@@ -36,7 +36,12 @@ export function allRefusals(
   const budget = { left: Math.min(mostStepsOfFile, reader.budget) };
   // No way leads through the whole of Rust's question.
   const lengthFrom = (address: number) => (words.isRustQuestion(address) ? 0 : reader.lengthFrom(address));
-  const callees = { ...reader, ...words, lengthFrom, pointerAt: words.pointers.at };
+  const keeping = keepersOf(starts, reader, words);
+  const kept = new Set(keeping.flatMap((start) => writtenIn(reader.instructions(start) ?? [])));
+  const reads = ({ reads: place }: X86Instruction) => place !== null && kept.has(place);
+  const mayAnswer = (target: number) =>
+    words.mayAnswer(target) || (kept.size > 0 && (reader.instructions(target) ?? []).some(reads));
+  const callees = { ...reader, ...words, mayAnswer, lengthFrom, pointerAt: words.pointers.at };
   const machineFor = (answer: Answer) => x86Machine(reader, words, answer);
   const been = new Set<number>();
   const isConstructor = ({ name }: { readonly name: string }) => name === atLoading;
@@ -47,13 +52,20 @@ export function allRefusals(
     if (isError === undefined || been.has(address)) return [];
     been.add(address);
     const code = reader.instructions(address) ?? [];
+    const before = name === atLoading ? [] : keeping;
     const own = () =>
-      refusalsOf([address], { isError, mayGiveError: name === rustMain, callees, machineFor, budget });
+      refusalsOf([...before, address], {
+        isError,
+        mayGiveError: name === rustMain,
+        callees,
+        machineFor,
+        budget,
+      });
     // A constructor gives no answer back: it refuses by a call that ends the program. Of thousands each is looked at alone.
     if (name === atLoading)
       return code.some(mayEnd) && words.mayAnswer(address) ? [{ ...own(), isWhole: true }] : [];
     const called = code.flatMap(({ target }) => target ?? []);
-    const asks = [address, ...called.slice(0, mostCallees)].some(words.mayAnswer);
+    const asks = [address, ...called.slice(0, mostCallees)].some(mayAnswer);
     return asks ? [name === rustMain ? { ...own(), isWhole: true } : own()] : [];
   });
   /** True for a trap, and for a call that ends the program. */
@@ -69,6 +81,26 @@ export function allRefusals(
     isWhole: found.every(({ isWhole }) => isWhole),
   };
 }
+
+const [mostConstructors, mostKeepers] = [256, 8];
+
+/** Constructors that ask, and may keep the answer for `main`. libgcc's own question is longer. */
+function keepersOf(
+  starts: Parameters<typeof allRefusals>[0],
+  reader: FunctionReader,
+  words: AskedWords,
+): readonly number[] {
+  const isKeeper = (address: number) =>
+    reader.lengthFrom(address) <= longestAnswer &&
+    words.mayAnswer(address) &&
+    writtenIn(reader.instructions(address) ?? []).length > 0;
+  const isProgram = starts.some(({ name }) => name === "main");
+  const constructors = isProgram ? starts.filter(({ name }) => name === atLoading) : [];
+  const asking = constructors.slice(0, mostConstructors).filter(({ address }) => isKeeper(address));
+  return asking.slice(0, mostKeepers).map(({ address }) => address);
+}
+
+const writtenIn = (code: readonly X86Instruction[]) => code.flatMap(({ writes }) => writes ?? []);
 
 /** The name of starts that are called before `main`. */
 export const atLoading = "a constructor";

@@ -97,14 +97,13 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
     for (const register of writtenBy(instruction, info)) after.delete(RegisterExt.fullRegister(register));
     const store = (place: number, bytes: number, value: Value | null) =>
       writeStack(after, registers, place, bytes, value);
-    if (stored !== null && stored < 0) store(stored, size, null);
-    if (stored !== null && stored >= firstData) writeByte(after, stored, size, null);
+    if (stored !== null && (stored < 0 || stored >= firstData)) store(stored, size, null);
     const isOut = instruction.op0Kind === OpKind.Memory && (stored ?? 0) >= 0;
     if (isOut && second !== null && "at" in second && second.at < 0) after.set(...handedOut);
     const set = (value: Value | null) => {
       if (value === null) return;
-      if (stored !== null && stored < 0) store(stored, size, value);
-      if (stored !== null && stored >= firstData) writeByte(after, stored, size, value);
+      const isData = stored !== null && stored >= firstData && isFinding(value);
+      if (stored !== null && (stored < 0 || isData)) store(stored, size, value);
       if (instruction.op0Kind !== OpKind.Register) return;
       const whole = RegisterExt.fullRegister(op0Register);
       const shift = isHigh(op0Register) ? 8 : 0;
@@ -150,12 +149,8 @@ const isZeroTest = (mnemonic: Mnemonic, isSame: boolean, other: Value | null) =>
 /** No address is zero. */
 const ofAddress: Flags = { zero: false, carry: false, sign: null, asked: false };
 
-/** A program keeps what it has found out in a byte of its data. */
-function writeByte(after: Map<number, Value>, place: number, bytes: number, value: Value | null): void {
-  for (const name of after.keys()) if (name >= place && name < place + bytes) after.delete(name);
-  const isNumber = value !== null && !("at" in value);
-  if (bytes === 1 && isNumber && (value.asked || numberOf(value) !== null)) after.set(place, value);
-}
+/** What a program may keep in its data to ask for it later. */
+const isFinding = (value: Value) => !("at" in value) && (value.asked || numberOf(value) !== null);
 
 function onStack(value: Value | undefined, bytes: number): Value | null {
   if (value !== undefined && "at" in value) return bytes === 8 ? value : null;

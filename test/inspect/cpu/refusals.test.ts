@@ -56,6 +56,27 @@ describe("a program that asks and refuses", needs(whyNot), () => {
     ["by a trap", plain.replace('return fputs("needs AVX2\\n", stderr), 1', "__builtin_trap()"), ["-Os"]],
     ["by err.h", plain.replace('return fputs("needs AVX2\\n", stderr), 1', 'errx(2, "needs AVX2")'), ["-O2"]],
     [
+      "by what a function has kept",
+      plain
+        .replace(asks, "able")
+        .replace(
+          "int main",
+          `int able;\n__attribute__((noinline)) void ask(void) { able = !!${asks}; }\nint main`,
+        )
+        .replace("if (!able)", "ask();\n  if (!able)"),
+      ["-O2"],
+    ],
+    [
+      "by what a constructor has kept",
+      plain
+        .replace(asks, "able")
+        .replace(
+          "int main",
+          `_Bool able;\n__attribute__((constructor)) void ask(void) { __builtin_cpu_init(); able = ${asks}; }\nint main`,
+        ),
+      ["-O2", "-s"],
+    ],
+    [
       "behind a function of its own",
       plain
         .replace(asks, "able()")
