@@ -11,6 +11,8 @@ import type { FunctionReader, X86Instruction } from "./x86-functions.ts";
 export interface AskedWords {
   /** The names of the bits of the word in a place, from the bit `shift` on. */
   readonly at: (place: number) => { readonly names: readonly string[]; readonly shift: number } | null;
+  /** True for data that is zero until a function that asks writes to it; absent where nobody looks. */
+  readonly isZeroAtFirst?: ((place: number) => boolean) | undefined;
   /** The names of the bits of CPUID's registers; null where no need is told. */
   readonly leaf: (leaf: number | null, part: number | null, register: string) => readonly string[] | null;
   /** The names of the bits that a called function gives back; null where no need is told. */

@@ -3,7 +3,7 @@
 import { findMarch } from "../../hardware/cpu-marches.ts";
 import type { AskedWords } from "./asked-words.ts";
 import { type Bits, maskOf } from "./known-bits.ts";
-import { type Answer, longestAnswer, type Walk, walker } from "./refusal-ways.ts";
+import { longestAnswer, type Walk, walker } from "./refusal-ways.ts";
 import type { FunctionReader, X86Instruction } from "./x86-functions.ts";
 import { x86Machine } from "./x86-steps.ts";
 
@@ -37,12 +37,12 @@ export function allRefusals(
   // No way leads through the whole of Rust's question.
   const lengthFrom = (address: number) => (words.isRustQuestion(address) ? 0 : reader.lengthFrom(address));
   const keeping = keepersOf(starts, reader, words);
-  const kept = new Set(keeping.flatMap((start) => writtenIn(reader.instructions(start) ?? [])));
+  const writtenBy = (start: number) => writtenIn(reader.instructions(start) ?? []);
+  const kept = new Set(keeping.flatMap(writtenBy));
   const reads = ({ reads: place }: X86Instruction) => place !== null && kept.has(place);
   const mayAnswer = (target: number) =>
     words.mayAnswer(target) || (kept.size > 0 && (reader.instructions(target) ?? []).some(reads));
   const callees = { ...reader, ...words, mayAnswer, lengthFrom, pointerAt: words.pointers.at };
-  const machineFor = (answer: Answer) => x86Machine(reader, words, answer);
   const been = new Set<number>();
   const isConstructor = ({ name }: { readonly name: string }) => name === atLoading;
   // `main` before constructors, of which a library has thousands.
@@ -53,20 +53,28 @@ export function allRefusals(
     been.add(address);
     const code = reader.instructions(address) ?? [];
     const before = name === atLoading ? [] : keeping;
-    const own = () =>
+    const called = code.flatMap(({ target }) => target ?? []).slice(0, mostCallees);
+    const own = (isZeroAtFirst?: (place: number) => boolean) =>
       refusalsOf([...before, address], {
-        isError,
-        mayGiveError: name === rustMain,
-        callees,
-        machineFor,
-        budget,
+        ...{ isError, mayGiveError: name === rustMain, callees, budget },
+        machineFor: (answer) => x86Machine(reader, { ...words, isZeroAtFirst }, answer),
       });
     // A constructor gives no answer back: it refuses by a call that ends the program. Of thousands each is looked at alone.
     if (name === atLoading)
       return code.some(mayEnd) && words.mayAnswer(address) ? [{ ...own(), isWhole: true }] : [];
-    const called = code.flatMap(({ target }) => target ?? []);
-    const asks = [address, ...called.slice(0, mostCallees)].some(mayAnswer);
-    return asks ? [name === rustMain ? { ...own(), isWhole: true } : own()] : [];
+    if (![address, ...called].some(mayAnswer)) return [];
+    const plain = own();
+    const marks = new Set(
+      [...before, ...called.filter(words.mayAnswer)].flatMap(writtenBy).filter(reader.isEmpty),
+    );
+    const found =
+      marks.size === 0
+        ? plain
+        : withMarks(
+            plain,
+            own((place) => marks.has(place)),
+          );
+    return [name === rustMain ? { ...found, isWhole: true } : found];
   });
   /** True for a trap, and for a call that ends the program. */
   function mayEnd({ flow, target, reads }: X86Instruction): boolean {
@@ -80,6 +88,12 @@ export function allRefusals(
     mayRefuse: found.flatMap(({ mayRefuse }) => mayRefuse),
     isWhole: found.every(({ isWhole }) => isWhole),
   };
+}
+
+/** Functions that nobody followed may write to the marks too: what is refused by these alone may be refused. */
+function withMarks(plain: Refusals, marked: Refusals): Refusals {
+  const more = [...marked.refuses, ...marked.mayRefuse].filter((name) => !plain.refuses.includes(name));
+  return { ...plain, mayRefuse: [...new Set([...plain.mayRefuse, ...more])].sort() };
 }
 
 const [mostConstructors, mostKeepers] = [256, 8];

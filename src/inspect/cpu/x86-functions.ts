@@ -77,6 +77,10 @@ export function functionReader(
     elf.sections.find(
       ({ flags, address, size }) => (flags & allocated) !== 0 && place >= address && place < address + size,
     );
+  const isEmpty = (place: number) =>
+    elf.sections.some(
+      ({ type, address }) => type === noBytes && place >= address && place < address + mostUnwritten,
+    );
   return {
     /** True if a named function begins at the address. */
     isStart,
@@ -105,11 +109,9 @@ export function functionReader(
       return bytes.length === 4 ? u32(bytes, 0) | 0 : null;
     },
     /** True for data that a program may write to, and close behind these, where the data stand that a file has no bytes of. */
-    isWritten: (address: number) =>
-      ((sectionAt(address)?.flags ?? 0) & written) !== 0 ||
-      elf.sections.some(
-        (each) => each.type === noBytes && address >= each.address && address < each.address + mostUnwritten,
-      ),
+    isWritten: (address: number) => ((sectionAt(address)?.flags ?? 0) & written) !== 0 || isEmpty(address),
+    /** True for data that a file has no bytes of: zeros at the start of the program. */
+    isEmpty: (address: number) => sectionAt(address) === undefined && isEmpty(address),
     /** Bytes that may be decoded in a file of this size. */
     budget,
     /** The share of the budget that was decoded so far. */

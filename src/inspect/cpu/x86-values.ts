@@ -72,6 +72,7 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
     }
     const word = words.at(place);
     if (word !== null) return narrow(answer(word.names, word.shift), bytes);
+    if (words.isZeroAtFirst?.(place)) return { ...constant(0), asked: true };
     const pointed = words.pointers.at(place);
     return pointed === null ? null : { at: pointed };
   }

@@ -185,6 +185,31 @@ describe("a program without names that asks for a later feature", needs(whyNot),
     const level = await needsOf(text("x86-64-v3"), "-O2", "-s", ...options);
     expect(level).toMatchObject({ avx2: "needed", movbe: "needed" });
   });
+
+  const marks = (then: string) => `unsigned marks;
+__attribute__((noinline)) void ask(void) {
+  if (${asks}) marks |= 1;
+  if (__builtin_cpu_supports("fma")) marks |= 2;
+}
+int main(int n, char **v) {
+  ask();
+  if ((marks & 3) != 3) ${then}
+  return work(n);
+}
+`;
+
+  it.each(["-O0", "-O2"])(
+    "may refuse by marks that functions set, to which others may write too: %s",
+    async (level) => {
+      const { avx2, fma } = await needsOf(program(marks('return fputs("too old\\n", stderr), 1;')), level);
+      expect([avx2, fma]).toEqual(["undecided", "undecided"]);
+    },
+  );
+
+  it("needs nothing where the marks choose a way", async () => {
+    const { avx2 } = await needsOf(program(marks("return work(n + 1);")), "-O2");
+    expect(avx2).toBeOneOf([undefined, "mayBeUsed"]);
+  });
 });
 
 const whyNoRust = process.arch === "x64" ? whyNoVersion("rustc", "apt-get install rustc") : "no x86-64 CPU";
@@ -311,6 +336,7 @@ it("takes no more steps than its bound, however many starts a file has", () => {
   let steps = 0;
   const nops = Buffer.concat([Buffer.alloc(20, 0x90), Buffer.from([0xc3])]);
   const reader = {
+    isEmpty: () => false,
     budget: Number.POSITIVE_INFINITY,
     instructions: () => [],
     bytesFrom: (place: number) => {
