@@ -118,10 +118,11 @@ describe("a program in Go that asks", { ...needs(missing), timeout: 600_000 }, (
       for (const options of waysOn(architecture).filter(isShort)) {
         const verdicts = await judge(architecture, text, options);
         expect(verdicts.map(({ outcome }) => outcome)).toContain("died");
-        expect(
-          verdicts.filter(({ outcome, fits }) => fits !== (outcome === "ran")),
-          options.join(),
-        ).toEqual([]);
+        // Without optimization two questions leave what nobody can tell from another way: not proved.
+        const isPlain = !options.join().includes("-N");
+        const isWrong = ({ outcome, fits }: (typeof verdicts)[number]) =>
+          fits !== (outcome === "ran") && (isPlain || fits !== null);
+        expect(verdicts.filter(isWrong), options.join()).toEqual([]);
       }
     });
 

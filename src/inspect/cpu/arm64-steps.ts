@@ -198,7 +198,8 @@ function execute(word: number, place: number, state: State): Flags | null {
     access(word, state);
     return flags;
   }
-  registers.delete(to);
+  // CMP of the stack's register: Go looks first whether the stack has room.
+  if (to !== stack || !has(word, 0x3fe0_0000, 0x2b20_0000)) registers.delete(to);
   return null;
 
   function logical(kind: number, a: Bits | null, b: Bits | null): Flags | null {
