@@ -13,7 +13,9 @@ import { whyNot, whyNoEmulator } from "../support/programs.ts";
 
 const packages = process.env.IMGMATCH_GO_PACKAGES;
 const missing =
-  (packages === undefined ? "no Go packages (IMGMATCH_GO_PACKAGES=/folder)" : null) ??
+  (packages === undefined
+    ? "no Go packages (IMGMATCH_GO_PACKAGES=/folder, as .ci/provide go-packages fills it)"
+    : null) ??
   whyNot("go", ["version"], { install: "apt-get install golang" }) ??
   whyNoEmulator("x86_64") ??
   whyNoEmulator("aarch64");
