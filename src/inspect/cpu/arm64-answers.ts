@@ -1,14 +1,12 @@
 /** Knows where a program for AArch64 finds the CPU's answer: in what libgcc, LLVM, Rust or the program itself has stored. */
 
-import type { ByteSource } from "../byte-source.ts";
-import type { Elf } from "../elf/elf.ts";
 import { type ArmFunctions, type ArmWord, callIn } from "./arm64-functions.ts";
 import { has, type Lists, type Memory } from "./arm64-memory.ts";
 import { arm64Machine } from "./arm64-steps.ts";
 import bits from "./asked-features.json" with { type: "json" };
 import { noBits, type Value } from "./known-bits.ts";
 import type { NamedCalls } from "./named-calls.ts";
-import type { Known } from "./refusal-ways.ts";
+import type { Known } from "./way-states.ts";
 
 /** By place. */
 export type Answers = ReadonlyMap<number, Lists>;
@@ -51,23 +49,9 @@ const wordBits = 63;
 /** The minor version of Rust that has the features in another order. */
 const firstLater = 82;
 
-/** The second number of Rust's version, as the compiler writes it since 1.80; null where it is unknown, or that of an early build. */
-export function rustMinor(source: ByteSource, { sections }: Elf): number | null {
-  const found = sections.find(({ name }) => name === ".comment");
-  const bytes =
-    found === undefined ? new Uint8Array(0) : source.read(found.offset, Math.min(found.size, 4096));
-  const all = [
-    ...Buffer.from(bytes)
-      .toString("latin1")
-      .matchAll(/rustc version 1\.(\d+)\.\d+([^ ]?)/g),
-  ];
-  const minors = new Set(all.map(([, minor, early]) => (early === "" ? Number(minor) : null)));
-  return minors.size === 1 ? ([...minors][0] ?? null) : null;
-}
-
 /**
- * The words in which Rust keeps the answer, of 63 bits each and a last one that tells that the answer is there (std_detect, detect/cache.rs). `starts`
- * and the functions that they call may ask.
+ * The words in which Rust keeps the answer. Each word has 63 bits of the answer; its last bit is set once the answer is there (std_detect,
+ * detect/cache.rs). `starts` may ask, and the functions that these call.
  */
 export function rustAnswers(
   starts: readonly number[],

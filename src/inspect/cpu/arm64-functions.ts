@@ -1,4 +1,4 @@
-/** Reads functions of AArch64 code: their words, whom they call, and the stubs and starts that lead to them. */
+/** Reads functions of AArch64 code: the words of each, the functions that it calls, and the stubs before a function. */
 
 import { remember } from "../../io/collections.ts";
 import type { ByteSource } from "../byte-source.ts";

@@ -2,7 +2,8 @@
 
 import * as known from "./known-bits.ts";
 import type { Bits, Flags, Value } from "./known-bits.ts";
-import { type Answer, firstData, type Known } from "./refusal-ways.ts";
+import type { Answer } from "./refusal-ways.ts";
+import { firstData, type Known } from "./way-states.ts";
 
 /** What the code finds in memory. */
 export interface Memory {

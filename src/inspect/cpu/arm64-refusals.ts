@@ -3,7 +3,7 @@
 import { remember } from "../../io/collections.ts";
 import type { ByteSource } from "../byte-source.ts";
 import { type Elf, elfType, offsetOfAddress, segmentType } from "../elf/elf.ts";
-import { type Answers, answerIn, namedAnswers, rustAnswers, rustMinor } from "./arm64-answers.ts";
+import { type Answers, answerIn, namedAnswers, rustAnswers } from "./arm64-answers.ts";
 import {
   type ArmFunctions,
   type ArmWord,
@@ -34,6 +34,7 @@ import {
   refusalsOf,
   rustMain,
 } from "./refusals.ts";
+import { rustcMinors } from "./rustc-versions.ts";
 import { areWritten, storedAnswers } from "./arm64-stores.ts";
 import { startsOf } from "./start-code.ts";
 
@@ -62,7 +63,9 @@ export function arm64Refusals(
   const isProgram = elf.type === elfType.executable || isLinked || isStartCode(elf.entry, code);
   const named = namedCalls(source, elf, (target) => armStubOf(code, target), !isProgram);
   const main = isProgram ? mainOf(elf.entry, memoryOf(new Map()), code) : null;
-  const minor = rustMinor(source, elf);
+  // Two versions in one file may have two orders of bits.
+  const [version = null, another] = rustcMinors(source, elf);
+  const minor = another === undefined ? version : null;
   const rustMains =
     main === null ? [] : rustMainsOf(main, code, memoryOf(new Map()), minor === null ? null : pointers);
   const questions = new Map<number, boolean>();
@@ -172,7 +175,7 @@ function refusalsOfStarts(
   };
 }
 
-/** `mayAnswer` tells functions that hand on the answer, and `asks` starts that read it or call such functions. */
+/** `mayAnswer` is true for a function that hands on the answer, `asks` for a start that reads the answer or calls such a function. */
 function answering(
   code: ArmFunctions,
   pointers: FixedPointers,

@@ -5,7 +5,7 @@ import type { Memory } from "./arm64-memory.ts";
 import { arm64Machine } from "./arm64-steps.ts";
 import type { FixedPointers } from "./fixed-pointers.ts";
 import { noBits } from "./known-bits.ts";
-import type { Known } from "./refusal-ways.ts";
+import type { Known } from "./way-states.ts";
 
 /** The start passes `main` after no more instructions. */
 const mostBeforeMain = 64;

@@ -17,7 +17,8 @@ import {
   type State,
 } from "./arm64-memory.ts";
 import { fieldsIn } from "./arm64-registers.ts";
-import type { Answer, Known, Machine, Step } from "./refusal-ways.ts";
+import type { Answer, Machine, Step } from "./refusal-ways.ts";
+import type { Known } from "./way-states.ts";
 
 /** X19 to X29 and the stack (AAPCS64, "General-purpose registers"). */
 const kept: ReadonlySet<number> = new Set([...Array.from({ length: 11 }, (_, each) => 19 + each), stack]);

@@ -5,7 +5,8 @@ import { type ArmFunctions, pageIn } from "./arm64-functions.ts";
 import type { Lists, Memory } from "./arm64-memory.ts";
 import { arm64Machine } from "./arm64-steps.ts";
 import { maskOf, noBits, type Value } from "./known-bits.ts";
-import { type Answer, type Callees, type Known, walker } from "./refusal-ways.ts";
+import { type Answer, type Callees, walker } from "./refusal-ways.ts";
+import type { Known } from "./way-states.ts";
 
 export interface StoredAnswers {
   readonly answers: ReadonlyMap<number, Lists>;
@@ -80,7 +81,7 @@ function isCovered(place: number, { bytes }: Word, always: Written["always"]): b
   );
 }
 
-/** The first list has the bits that are always zeros, the others those that are zeros without a feature. */
+/** The first list names the bits that are always zeros, each other list the bits that are zeros without a feature. */
 function listsOf(names: readonly string[], zerosOf: (name: string | null) => bigint, bytes: number): Lists {
   const always = zerosOf(null);
   const bitsOf = (zeros: bigint, name: string) =>

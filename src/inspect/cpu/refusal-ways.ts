@@ -1,14 +1,9 @@
 /** Follows all ways through the code of a program, with the answers of a CPU without a feature. */
 
-import type { Bits, Flags, Value } from "./known-bits.ts";
+import type { Bits, Value } from "./known-bits.ts";
 import { maskOf, noBits, numberOf } from "./known-bits.ts";
 import type { Ending } from "./named-calls.ts";
-
-export interface Known {
-  /** By the number of the register; below 0 by the place on the stack, for the CPU's answers alone; from {@link firstData} on by the place of data. */
-  readonly registers: ReadonlyMap<number, Value>;
-  readonly flags: Flags | null;
-}
+import { firstData, handedOut, isAsked, keyOf, type Known, meetings, type Node } from "./way-states.ts";
 
 /** Gives the bits that the CPU answers, by their names, from the bit `shift` on; a bit named 0 is zero. */
 export type Answer = (names: readonly string[], shift: number) => Bits;
@@ -74,25 +69,10 @@ export interface Callees {
   readonly pointerAt: (place: number) => number | null;
 }
 
-/** No program has data in its first page. */
-export const firstData = 4096;
-
-interface Node extends Known {
-  readonly place: number;
-  /** The starts that run behind this one. */
-  readonly following: readonly number[];
-  /** The callers, with what they had in registers that a function gives back. */
-  readonly callers: readonly { readonly place: number; readonly registers: Node["registers"] }[];
-}
-
 /** How a way through a program ends. A throw may be caught, and what passes may give zero back. */
 export type End = "passed" | "zero" | "refused" | "thrown";
 
 const mostSteps = 10_000;
-/** So many ways meet in a place with other values each, as behind many options. Then they go on as one way, with the CPU's answers alone. */
-const mostMeetings = 16;
-/** So many, and the numbers on the stack are forgotten. */
-const mostOfStack = 3;
 const mostCallers = 6;
 /** A panic of Rust, which may be caught, leads to functions that abort if it can not be thrown: these stand deeper. */
 const mostLeaving = 3;
@@ -261,11 +241,6 @@ function callReader({ callees, isError, machine, answer }: Calling) {
   return { follow, returned };
 }
 
-export const isAsked = (value: Value) => "asked" in value && value.asked;
-
-/** Stands among the registers once somebody else has an address on the stack, and may write there whenever he is called. */
-export const handedOut: readonly [name: number, value: Value] = [firstData - 1, { ...noBits, asked: true }];
-
 /**
  * What a function gives back stands in a register, beside those that it keeps. What is on the stack stays, unless the function got the
  * address of a place on the stack; and other numbers than answers only where nobody ever got one.
@@ -307,37 +282,4 @@ function answerOf(
     if (name === "0" || missing.has(name)) zeros |= 1n << BigInt(bit);
   });
   return { ...noBits, zeros: zeros >> BigInt(shift), asked: true };
-}
-
-/** Forgets what stands on the stack and in data, but for the CPU's answers. */
-export function withoutNumbers(values: Known["registers"]): Map<number, Value> {
-  return new Map([...values].filter(([name, value]) => (name >= 0 && name < firstData) || isAsked(value)));
-}
-
-/** Tells with what a way goes on from a place where many have met. */
-function meetings(): (node: Node) => Node {
-  const counts = new Map<string, number>();
-  return (node) => {
-    const place = placesOf(node);
-    const met = (counts.get(place) ?? 0) + 1;
-    counts.set(place, met);
-    if (met > mostMeetings) return withAnswersAlone(node);
-    return met > mostOfStack ? { ...node, registers: withoutNumbers(node.registers) } : node;
-  };
-}
-
-function withAnswersAlone(node: Node): Node {
-  const isKept = (value: Value) => isAsked(value) || ("at" in value && value.at < 0);
-  const registers = new Map([...node.registers].filter(([, value]) => isKept(value)));
-  return { ...node, registers, flags: node.flags?.asked ? node.flags : null };
-}
-
-const placesOf = ({ place, callers, following }: Pick<Node, "place" | "callers" | "following">) =>
-  [following.length, place, ...callers.map((each) => each.place)].join();
-
-function keyOf({ registers, flags, ...node }: Node): string {
-  const values = [...registers].map(([name, value]) =>
-    "at" in value ? `${name}@${value.at}` : `${name}=${value.zeros}/${value.ones}${value.asked}`,
-  );
-  return `${placesOf(node)} ${values.sort().join()} ${flags?.zero}${flags?.carry}${flags?.sign}${flags?.asked}`;
 }

@@ -67,14 +67,9 @@ export function allRefusals(
     const marks = new Set(
       [...before, ...called.filter(words.mayAnswer)].flatMap(writtenBy).filter(reader.isEmpty),
     );
-    const found =
-      marks.size === 0
-        ? plain
-        : withMarks(
-            plain,
-            own((place) => marks.has(place)),
-          );
-    return [name === rustMain ? { ...found, isWhole: true } : found];
+    const isMarked = (place: number) => marks.has(place);
+    const told = marks.size === 0 ? plain : withMarks(plain, own(isMarked));
+    return [name === rustMain ? { ...told, isWhole: true } : told];
   });
   /** True for a trap, and for a call that ends the program. */
   function mayEnd({ flow, target, reads }: X86Instruction): boolean {

@@ -4,6 +4,7 @@ import { Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, type Register, 
 import type { ByteSource } from "../byte-source.ts";
 import type { Elf } from "../elf/elf.ts";
 import bits from "./asked-features.json" with { type: "json" };
+import { rustcMinors } from "./rustc-versions.ts";
 import type { FunctionReader, X86Instruction } from "./x86-functions.ts";
 
 /** Of the bits of an answer, the lowest first: see `asked-features.json`. */
@@ -29,24 +30,15 @@ const laterOnes = Array<string>(mostBits - first.length).fill(bits.laterRust);
 const unknownWord = Array<string>(wordBits + 1).fill(
   [...first, bits.laterRust].filter((name) => name !== "-").join("|"),
 );
-const longestComment = 2 ** 16;
 const longestQuestion = 2 ** 13;
 /** A program has some; a hostile one has thousands, each as long as the file. */
 const mostQuestions = 64;
 
 /** What the bits of Rust's answer stand for by the versions of rustc that the file names, if these agree. */
-export function rustNames(source: ByteSource, { sections }: Elf): AnswerNames {
-  const section = sections.find(({ name }) => name === ".comment");
-  if (section === undefined || section.size > longestComment) return [...first, ...laterOnes];
-  const text = Buffer.from(source.read(section.offset, section.size)).toString("latin1");
-  const orders = new Set(
-    [...text.matchAll(/rustc version ([^\s\0]*)/g)].map(([, version = ""]) => {
-      // A nightly has the order of the version before, or its own.
-      const minor = Number(/^1\.(\d+)\.\d+$/.exec(version)?.[1] ?? Number.NaN);
-      return bits.rustOrders.find(({ from, to }) => minor >= from && minor <= to)?.bits ?? null;
-    }),
-  );
-  const [order, another] = orders;
+export function rustNames(source: ByteSource, elf: Elf): AnswerNames {
+  const orderOf = (minor: number | null) =>
+    bits.rustOrders.find(({ from, to }) => minor !== null && minor >= from && minor <= to)?.bits ?? null;
+  const [order, another] = new Set([...rustcMinors(source, elf)].map(orderOf));
   if (order == null || another !== undefined) return [...first, ...laterOnes];
   const later = order.split(" ");
   return [...first, ...later, ...Array<string>(mostBits - first.length - later.length).fill("-")];

@@ -31,7 +31,8 @@ import {
   type Value,
   widen,
 } from "./known-bits.ts";
-import { type Answer, firstData, handedOut, withoutNumbers, type Known } from "./refusal-ways.ts";
+import type { Answer } from "./refusal-ways.ts";
+import { firstData, handedOut, withoutNumbers, type Known } from "./way-states.ts";
 import type { FunctionReader } from "./x86-functions.ts";
 
 const { RAX, RBX, RCX, RDX, RSP } = Register;
