@@ -7,6 +7,7 @@ import { u32 } from "../little-endian.ts";
 import { has } from "./arm64-memory.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
 import { roomsOf } from "./function-rooms.ts";
+import { longestAnswer } from "./refusal-ways.ts";
 
 export interface ArmWord {
   readonly at: number;
@@ -14,9 +15,6 @@ export interface ArmWord {
 }
 
 export type ArmFunctions = ReturnType<typeof arm64Functions>;
-
-/** A function that answers has no more bytes. */
-const longestFunction = 512;
 
 export function arm64Functions(source: ByteSource, elf: Elf, ranges: ReturnType<typeof readFunctionRanges>) {
   const rooms = roomsOf(elf, ranges);
@@ -46,9 +44,9 @@ export function arm64Functions(source: ByteSource, elf: Elf, ranges: ReturnType<
     /** The word in a place; null outside code. */
     codeAt,
     /** The words from an address to the end of the function, and no more than so many bytes. */
-    codeOf(address: number, longest = longestFunction): readonly ArmWord[] {
+    codeOf(address: number, longest = longestAnswer): readonly ArmWord[] {
       const size = Number.isFinite(lengthFrom(address)) ? Math.min(lengthFrom(address), longest) : 0;
-      if (size <= longestFunction) return wordsIn(address, size);
+      if (size <= longestAnswer) return wordsIn(address, size);
       // Of a long `main` the words are asked for again and again.
       if (last.address !== address || last.size !== size)
         last = { address, size, words: wordsIn(address, size) };
@@ -114,7 +112,7 @@ export function isGetauxval({ codeOf }: Pick<ArmFunctions, "codeOf">, target: nu
 
 /** A function that ends the program by what it calls, as Rust's own exit does: there is no way back, nor to another function. */
 export function isEndless({ codeOf, lengthFrom }: ArmFunctions, target: number): boolean {
-  const code = lengthFrom(target) <= longestFunction ? codeOf(target) : [];
+  const code = lengthFrom(target) <= longestAnswer ? codeOf(target) : [];
   const end = target + 4 * code.length;
   const leaves = (each: ArmWord) => {
     const jump = jumpIn(each);

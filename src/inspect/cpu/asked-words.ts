@@ -5,6 +5,7 @@ import bits from "./asked-features.json" with { type: "json" };
 import type { FixedPointers } from "./fixed-pointers.ts";
 import { type Ending, isEnding, type Kind, type NamedCalls } from "./named-calls.ts";
 import { u32 } from "../little-endian.ts";
+import { longestAnswer } from "./refusal-ways.ts";
 import { type AnswerNames, rustQuestion } from "./rust-question.ts";
 import type { FunctionReader, X86Instruction } from "./x86-functions.ts";
 
@@ -41,7 +42,6 @@ const wordBytes = 4;
 const mostSetters = 64;
 const longestSetter = 128;
 const mostThrough = 3;
-const longestThrough = 512;
 /** The later bits stand beside the model, as both are of one file of libgcc. */
 const isBesideModel = (distance: number) =>
   distance >= -64 && distance < 64 && (distance < 0 || distance >= bitsInModel + wordBytes);
@@ -125,7 +125,7 @@ export function askedWords(
           (flow === "call" &&
             called !== null &&
             calls > 0 &&
-            reader.lengthFrom(called) <= longestThrough &&
+            reader.lengthFrom(called) <= longestAnswer &&
             handsOn(called, calls - 1)),
       ),
     );
