@@ -144,12 +144,12 @@ function rangeFor(computes: readonly ComputeCapability[], host: GpusOfHost): Too
   return { text: isServed ? text : `${first} (${needs})`, last, isServed };
 }
 
-/** A WSL or Jetson driver has other numbers: there it serves if it offers the CUDA version of the Linux driver `minimum`. */
+/** A WSL or Jetson driver has other numbers: there it must be known to offer the CUDA version of the Linux driver `minimum`. */
 function serves({ driver, driverScale, cuda }: GpusOfHost, minimum: string): boolean {
   const reaches = (own: VersionParts, text: string) => compareVersions(own, parseVersion(text) ?? []) >= 0;
   if (driver == null) return true;
   if (driverScale === "linux") return reaches(driver.parts, minimum);
-  return cuda == null || reaches(cuda.parts, cudaOfDriver(minimum) ?? "");
+  return cuda != null && reaches(cuda.parts, cudaOfDriver(minimum) ?? "");
 }
 
 function compiles(toolkit: CudaToolkit, computes: readonly ComputeCapability[]): boolean {

@@ -148,9 +148,10 @@ it.each<readonly [why: string, Asked, readonly Cure[]]>([
     { driver: "540.4.0", computes: "8.7", toolkit: "11.2.2", scale: "l4t" },
     [
       {
-        text: "add a cell with compute=8.7 and CUDA 11.4 or newer: CUDA 11.2.2 does not compile for it",
-        remedy: { kind: "cell", axes: { cuda: "13.5", compute: "8.7" } },
-        adopted: "adopt an image of CUDA 11.4 or newer, the first for compute capability 8.7",
+        text: "add a cell with compute=8.7 and CUDA 11.4 (a driver with CUDA >= 11.0): CUDA 11.2.2 does not compile for it",
+        remedy: null,
+        adopted:
+          "adopt an image of CUDA 11.4 (a driver with CUDA >= 11.0), the first for compute capability 8.7",
       },
     ],
   ],
