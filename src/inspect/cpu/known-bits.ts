@@ -14,6 +14,7 @@ export type Value = Bits | { readonly at: number };
 export interface Flags {
   readonly zero: boolean | null;
   readonly carry: boolean | null;
+  /** Known where the number has no overflow. */
   readonly sign: boolean | null;
   readonly asked: boolean;
 }
@@ -88,6 +89,7 @@ export function resultOf(
   const all = numberOf(other);
   if (one === null || all === null) return null;
   if (mnemonic === Mnemonic.Sub) return own === null ? null : constant(own - all, bytes);
+  if (mnemonic === Mnemonic.Add) return own === null ? null : constant(own + all, bytes);
   const count = all & (bytes > 4 ? 63 : 31);
   if (mnemonic === Mnemonic.Shr) return shiftRight(a, count, bytes);
   return mnemonic === Mnemonic.Shl ? shiftLeft(a, count) : null;
@@ -151,11 +153,15 @@ export function flagsOf(
     const mask = maskOf(bytes);
     const isKnown = numberOf(one) !== null && numberOf(other) !== null;
     const carry = isKnown ? (one.ones & mask) < (other.ones & mask) : null;
-    return { ...compared(one, other, bytes), carry };
+    const [a, b] = [one, other].map(({ ones }) => BigInt.asIntN(8 * bytes, ones)) as [bigint, bigint];
+    const isWhole = isKnown && BigInt.asIntN(8 * bytes, a - b) === a - b;
+    return { ...compared(one, other, bytes), carry, sign: isWhole ? a < b : null };
   }
+  const isSum = mnemonic === Mnemonic.Add || mnemonic === Mnemonic.Sub;
   const left =
     mnemonic === Mnemonic.Test ? (isSame ? one : resultOf(Mnemonic.And, one, other, false, bytes)) : result;
-  return left === null ? null : flagsOfResult(left, bytes);
+  if (left === null) return null;
+  return isSum ? { ...flagsOfResult(left, bytes), sign: null } : flagsOfResult(left, bytes);
 }
 
 /** The flags that a number of so many bytes leaves. */
@@ -176,25 +182,32 @@ export function compared(one: Bits, other: Bits, bytes: number): Flags {
   return { zero, carry: null, sign: null, asked: one.asked || other.asked };
 }
 
-export const conditions: ReadonlySet<ConditionCode> = new Set([
-  ...[
-    ConditionCode.e,
-    ConditionCode.ne,
-    ConditionCode.b,
-    ConditionCode.ae,
-    ConditionCode.s,
-    ConditionCode.ns,
-  ],
+/** The condition codes in pairs: the second of two holds where the first does not. */
+const opposites: ReadonlyMap<ConditionCode, ConditionCode> = new Map([
+  [ConditionCode.ne, ConditionCode.e],
+  [ConditionCode.ae, ConditionCode.b],
+  [ConditionCode.ns, ConditionCode.s],
+  [ConditionCode.a, ConditionCode.be],
+  [ConditionCode.ge, ConditionCode.l],
+  [ConditionCode.g, ConditionCode.le],
 ]);
 
-/** null where nothing is known. */
+/** Whether a condition holds; null where nothing is known. */
 export function condition(code: ConditionCode, flags: Flags | null): boolean | null {
-  if (flags === null || !conditions.has(code)) return null;
-  const isSign = code === ConditionCode.s || code === ConditionCode.ns;
-  const bit =
-    code === ConditionCode.e || code === ConditionCode.ne ? flags.zero : isSign ? flags.sign : flags.carry;
-  if (bit === null) return null;
-  return code === ConditionCode.e || code === ConditionCode.b || code === ConditionCode.s ? bit : !bit;
+  if (flags === null) return null;
+  const opposite = opposites.get(code);
+  if (opposite !== undefined) {
+    const isSo = condition(opposite, flags);
+    return isSo === null ? null : !isSo;
+  }
+  const { zero, carry, sign } = flags;
+  const either = (one: boolean | null, other: boolean | null) =>
+    one === true || other === true ? true : one === null || other === null ? null : false;
+  if (code === ConditionCode.e) return zero;
+  if (code === ConditionCode.b) return carry;
+  if (code === ConditionCode.be) return either(carry, zero);
+  if (code === ConditionCode.s || code === ConditionCode.l) return sign;
+  return code === ConditionCode.le ? either(sign, zero) : null;
 }
 
 export const isHigh = (register: Register) =>

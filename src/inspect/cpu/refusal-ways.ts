@@ -107,6 +107,7 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
     missing = without;
     const found = new Set<End>();
     const decided: Node[] = [];
+    const open = new Set<number>();
     const been = new Set<string>();
     const meet = meetings();
     const queue = [from];
@@ -124,12 +125,12 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
         }
         // Nobody knows how a way ends that is too long.
         isCut ||= steps === mostSteps || --budget.left < 0;
-        if (budget.left < 0) return { ends: found, decided, isCut };
+        if (budget.left < 0) return { ends: found, decided, open, isCut };
         if (steps === mostSteps) break;
-        now = step(now, found, decided, queue);
+        now = step(now, { found, decided, open, queue });
       }
     }
-    return { ends: found, decided, isCut };
+    return { ends: found, decided, open, isCut };
   }
 
   /** The node at the start of functions that run one behind the other, with what is known of data. */
@@ -139,13 +140,14 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
     return { place: first, registers, flags: null, callers: [], following };
   }
 
-  function step(node: Node, found: Set<End>, decided: Node[], queue: Node[]): Node | null {
+  function step(node: Node, { found, decided, open, queue }: Following): Node | null {
     const done = machine.step(node.place, node);
     isMeeting = done.kind !== "next";
     if (done.kind === "next") return { ...node, ...done.known, place: done.next };
     if (done.kind === "branch") {
       const { target, next, isTaken, asked } = done;
       if (isTaken === null) {
+        if (asked) open.add(node.place);
         queue.push({ ...node, place: target });
         return { ...node, place: next };
       }
@@ -172,6 +174,16 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
     ends,
     free: machine.free,
   };
+}
+
+/** What following finds. */
+interface Following {
+  readonly found: Set<End>;
+  /** Where the CPU's answer has decided, behind the branch. */
+  readonly decided: Node[];
+  /** The branches that the CPU's answer decides, and nobody knows how. */
+  readonly open: Set<number>;
+  readonly queue: Node[];
 }
 
 interface Calling extends Pick<Walk, "callees" | "isError"> {
@@ -207,15 +219,16 @@ function callReader({ callees, isError, machine, answer }: Calling) {
       return null;
     }
     const names = callees.givenBack(callee, numberOf(first));
-    const isHanded = first !== undefined && ("at" in first ? callees.hasAnswer(first.at) : first.asked);
+    const isHanded =
+      first !== undefined &&
+      ("at" in first ? callees.hasAnswer(first.at) || hasAsked(node.registers, first.at) : first.asked);
     const isEntered = names === null && isShort && (isHanded || callees.mayAnswer(callee) || isLeaving);
     if (isEntered)
       return {
         ...node,
-        // The function's own stack is another, of which nobody has an address yet.
-        registers: new Map([...node.registers].filter(([name]) => name >= 0 && name !== handedOut[0])),
         place: callee,
-        callers: back === null ? node.callers : [...node.callers, back],
+        callers:
+          back === null ? node.callers : [...node.callers, { ...back, asks: callees.mayAnswer(callee) }],
       };
     const result = callees.givesAddress?.(callee) ? { at: callee } : names && answer(names, 0);
     const after = { ...node, registers: given(node.registers, result), flags: null };
@@ -233,13 +246,31 @@ function callReader({ callees, isError, machine, answer }: Calling) {
       if (!isRefused && (bits.zeros & maskOf(1)) === maskOf(1)) found.add("zero");
       return null;
     }
-    const data = [...registers].filter(([name]) => name >= firstData);
-    const own = given(new Map([...caller.registers, ...data]), result);
+    const top = caller.registers.get(machine.stack);
+    // The function's own stack is gone; what it wrote to the caller's stays.
+    const stays = (name: number) =>
+      name >= handedOut[0] || (name < 0 && top !== undefined && "at" in top && name >= top.at);
+    const own = new Map([
+      ...[...caller.registers].filter(([name]) => machine.kept.has(name)),
+      ...[...registers].filter(([name]) => stays(name)),
+    ]);
+    // Also a number, as of a function that finds no such question.
+    if (result !== undefined)
+      own.set(machine.result, caller.asks && !("at" in result) ? { ...result, asked: true } : result);
     return { ...node, place: caller.place, registers: own, flags: null, callers: callers.slice(0, -1) };
   }
 
   return { follow, returned };
 }
+
+/** A structure of an answer has so many bytes. */
+const longestHanded = 64;
+
+/** An answer that the program has made itself stands behind the address. */
+const hasAsked = (registers: Known["registers"], at: number) =>
+  [...registers].some(
+    ([name, value]) => name >= at && name < at + longestHanded && name !== handedOut[0] && isAsked(value),
+  );
 
 /**
  * What a function gives back stands in a register, beside those that it keeps. What is on the stack stays, unless the function got the
@@ -269,7 +300,7 @@ function statusEnd(status: Value | undefined, unknown: End): End {
   return number === null ? unknown : number === 0 ? "passed" : "refused";
 }
 
-/** The bits that a CPU without the features answers; the names are seen. */
+/** The bits that a CPU without the features answers; the names are seen. A bit of a feature that nobody needs is -. */
 function answerOf(
   names: readonly string[],
   shift: number,
@@ -278,7 +309,7 @@ function answerOf(
 ): Bits {
   let zeros = 0n;
   names.forEach((name, bit) => {
-    if (name !== "-" && name !== "0") seen.add(name);
+    if (name !== "0") seen.add(name);
     if (name === "0" || missing.has(name)) zeros |= 1n << BigInt(bit);
   });
   return { ...noBits, zeros: zeros >> BigInt(shift), asked: true };

@@ -127,6 +127,14 @@ export const errors: readonly { readonly of: RegExp; readonly is: (result: Bits)
   },
 ];
 
+const featuresOf = (name: string) => findMarch(name)?.features ?? name.split("|");
+
+interface Deciding {
+  readonly sets: readonly (readonly string[])[];
+  /** The branches. */
+  readonly at: readonly number[];
+}
+
 /** Of starts that run one behind the other. A bit whose name is a list, with | between, stands for one of the features, and nobody knows for which. */
 export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen">): Refusals {
   const seen = new Set<string>();
@@ -140,31 +148,40 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
     if (!always.isCut && isFree) return noRefusals;
     const refuses = new Set<string>();
     const mayRefuse = new Set<string>();
-    const places = new Set(always.decided.map(({ place }) => place));
-    for (const name of deciding([...seen])) {
-      const { ends, decided, isCut } = walk.ends(begin, new Set([name]));
+    for (const names of deciding([...seen]).sets) {
+      const without = new Set(names);
+      const { ends, decided, isCut } = walk.ends(begin, without);
       const isPlain = !isCut && ends.size === 1 && ends.has("refused") && always.ends.has("passed");
       const isBranch =
         isPlain ||
         (givesZero && !isCut && !ends.has("zero")) ||
-        decided.some((node) => !walk.ends(node, new Set([name])).ends.has("passed"));
-      const features = findMarch(name)?.features ?? name.split("|");
-      const isKnown = !name.includes("|");
+        decided.some((node) => !walk.ends(node, without).ends.has("passed"));
+      const [name = "", another] = names;
+      const isSure = isPlain && another === undefined && !name.includes("|");
       if (isBranch || context.budget.left < 0)
-        for (const feature of features) (isPlain && isKnown ? refuses : mayRefuse).add(feature);
+        for (const feature of names.filter((each) => each !== "-").flatMap(featuresOf))
+          (isSure ? refuses : mayRefuse).add(feature);
     }
     return {
       refuses: [...refuses].sort(),
       mayRefuse: [...mayRefuse].filter((name) => !refuses.has(name)).sort(),
       isWhole: true,
     };
-    /** A word of an answer has dozens of bits, of which a program asks for one: halves of them that decide nothing are not looked at one by one. */
-    function deciding(names: readonly string[]): readonly string[] {
-      if (names.length < 2) return names;
-      const { decided, isCut } = walk.ends(begin, new Set(names));
-      if (!isCut && decided.every(({ place }) => places.has(place))) return [];
+    /**
+     * The sets of names that decide a branch which their parts do not decide. A word of an answer has dozens of bits, of which a program asks for one, or
+     * for one that a table has and nobody knows.
+     */
+    function deciding(names: readonly string[]): Deciding {
+      const { ends, open, isCut } = walk.ends(begin, new Set(names));
+      const own = [...always.open].filter((place) => !open.has(place));
+      const isSame = own.length === 0 && ends.size === always.ends.size;
+      if (names.length === 0 || (!isCut && isSame)) return { sets: [], at: [] };
+      if (names.length === 1) return { sets: [names], at: own };
       const half = Math.ceil(names.length / 2);
-      return [...deciding(names.slice(0, half)), ...deciding(names.slice(half))];
+      const parts = [deciding(names.slice(0, half)), deciding(names.slice(half))];
+      const at = new Set(parts.flatMap((part) => part.at));
+      const sets = parts.flatMap((part) => part.sets);
+      return { sets: own.every((place) => at.has(place)) ? sets : [...sets, names], at: [...at, ...own] };
     }
   } finally {
     walk.free();

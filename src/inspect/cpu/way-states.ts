@@ -11,12 +11,19 @@ export interface Known {
 /** No program has data in its first page. */
 export const firstData = 4096;
 
+interface Caller {
+  readonly place: number;
+  /** What the caller had in registers that a function gives back. */
+  readonly registers: Known["registers"];
+  /** It called a function that asks. */
+  readonly asks: boolean;
+}
+
 export interface Node extends Known {
   readonly place: number;
   /** The starts that run behind this one. */
   readonly following: readonly number[];
-  /** The callers, with what they had in registers that a function gives back. */
-  readonly callers: readonly { readonly place: number; readonly registers: Node["registers"] }[];
+  readonly callers: readonly Caller[];
 }
 
 export const isAsked = (value: Value) => "asked" in value && value.asked;

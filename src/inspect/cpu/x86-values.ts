@@ -14,7 +14,6 @@ import {
 import type { AskedWords } from "./asked-words.ts";
 import {
   condition,
-  conditions,
   constant,
   flagsOf,
   isHigh,
@@ -63,19 +62,19 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
     // LEA reads nothing from where its operand stands.
     if (kind !== OpKind.Memory || instruction.mnemonic === Mnemonic.Lea) return null;
     const place = placeOf(registers);
-    if (place === null) return null;
     const bytes = MemorySizeExt.size(instruction.memorySize);
-    if (place < 0 || registers.has(place)) return onStack(registers.get(place), bytes);
-    // The cases of a switch stand in constants, as distances from their table.
-    if (instruction.mnemonic === Mnemonic.Movsxd) {
-      const distance = reader.constantAt(place);
-      return distance === null ? null : constant(distance);
-    }
+    if (place === null) return null;
+    const kept = keptAt(registers, place, bytes);
+    if (place < 0 || kept !== null) return kept;
     const word = words.at(place);
     if (word !== null) return narrow(answer(word.names, word.shift), bytes);
     if (words.isZeroAtFirst?.(place)) return { ...constant(0), asked: true };
     const pointed = words.pointers.at(place);
-    return pointed === null ? null : { at: pointed };
+    if (pointed !== null) return { at: pointed };
+    // The cases of a switch stand in constants, and so does a table of the bits that a program asks for.
+    const number = bytes > 4 ? null : reader.constantAt(place);
+    if (number === null) return null;
+    return instruction.mnemonic === Mnemonic.Movsxd ? constant(number) : narrow(constant(number), bytes);
   }
 
   const placeOf = (registers: Known["registers"]) => placeIn(instruction, registers);
@@ -123,11 +122,14 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
     else if (mnemonic === Mnemonic.Lea) {
       const place = placeOf(registers);
       if (place !== null) set({ at: place });
-    } else if (mnemonic === Mnemonic.Add && instruction.op1Kind === OpKind.Register)
-      set(sumOf(first, second));
+    } else if (mnemonic === Mnemonic.Add) set(sumOf(first, second));
+    else if (mnemonic === Mnemonic.Sub)
+      set(sumOf(first, other && resultOf(Mnemonic.Neg, other, null, false, 8)));
+    else if (mnemonic === Mnemonic.Cdqe) setWhole(after, RAX, registers.get(RAX));
     else if (mnemonic === Mnemonic.Shrd || mnemonic === Mnemonic.Shld)
       set(shiftedIn(one, other, numberOf(read(2, registers)), size, mnemonic === Mnemonic.Shld));
     else if (code !== ConditionCode.None) set(chosen(code, flags, size, first, second));
+    if (mnemonic === Mnemonic.Xchg) swap(instruction, registers, after);
     if (instruction.rflagsModified === 0) return { registers: after, flags };
     const isAddress = first !== null && "at" in first && isZeroTest(mnemonic, isSame, other);
     const left = isAddress ? ofAddress : flagsOf(mnemonic, one, other, isSame, result, size);
@@ -146,6 +148,24 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
   };
 }
 
+/** Clang's cpuid.h keeps RBX in another register while it asks. */
+function swap(
+  { op0Kind, op0Register, op1Register }: Instruction,
+  before: Known["registers"],
+  after: Map<number, Value>,
+) {
+  if (op0Kind !== OpKind.Register || RegisterExt.size(op0Register) !== 8) return;
+  const put = (register: Register, value: Value | undefined) =>
+    value !== undefined && after.set(register, value);
+  put(op0Register, before.get(op1Register));
+  put(op1Register, before.get(op0Register));
+}
+
+function setWhole(after: Map<number, Value>, register: Register, low: Value | undefined) {
+  const whole = low === undefined || "at" in low ? null : signed(low);
+  if (whole !== null) after.set(register, whole);
+}
+
 const isZeroTest = (mnemonic: Mnemonic, isSame: boolean, other: Value | null) =>
   (mnemonic === Mnemonic.Test && isSame) || (mnemonic === Mnemonic.Cmp && numberOf(other) === 0);
 /** No address is zero. */
@@ -154,9 +174,16 @@ const ofAddress: Flags = { zero: false, carry: false, sign: null, asked: false }
 /** What a program may keep in its data to ask for it later. */
 const isFinding = (value: Value) => !("at" in value) && (value.asked || numberOf(value) !== null);
 
-function onStack(value: Value | undefined, bytes: number): Value | null {
-  if (value !== undefined && "at" in value) return bytes === 8 ? value : null;
-  return value === undefined ? null : narrow(value, bytes);
+/** What stands in so many bytes from a place on, which may be a part of what was written; null for unknown bytes. */
+function keptAt(registers: Known["registers"], place: number, bytes: number): Value | null {
+  const whole = registers.get(place);
+  if (whole !== undefined && "at" in whole) return bytes === 8 ? whole : null;
+  if (whole !== undefined) return narrow(whole, bytes);
+  for (let before = 1; before < 8; before++) {
+    const value = registers.get(place - before);
+    if (value !== undefined && !("at" in value)) return narrow(value, bytes, 8 * before);
+  }
+  return null;
 }
 
 /** Puts a value of so many bytes on the stack; nothing for an unknown one. Of what stood there before, the bytes below stay. */
@@ -190,7 +217,6 @@ function chosen(
     const isKnown = first !== null && second !== null && !("at" in first) && !("at" in second);
     return isKnown ? oneOf(first, second) : null;
   }
-  if (!conditions.has(code)) return null;
   const bits = isSo === null ? { zeros: ~1n & maskOf(8), ones: 0n } : constant(isSo ? 1 : 0);
   return { ...bits, asked: flags?.asked ?? false };
 }
@@ -208,15 +234,19 @@ const isString = ({ op0Kind }: Instruction) =>
 
 function placeIn(instruction: Instruction, registers: Known["registers"]): number | null {
   if (instruction.isIpRelMemoryOperand) return Number(instruction.ipRelMemoryAddress);
-  const index = instruction.memoryIndex;
-  const number = index === Register.None ? 0 : numberOf(registers.get(RegisterExt.fullRegister(index)));
-  if (number === null) return null;
-  const distance =
-    Number(BigInt.asIntN(64, instruction.memoryDisplacement)) + number * instruction.memoryIndexScale;
-  if (instruction.memoryBase === Register.None) return distance;
-  const base = registers.get(RegisterExt.fullRegister(instruction.memoryBase));
-  const start = base !== undefined && "at" in base ? base.at : numberOf(base);
-  return start === null ? null : start + distance;
+  const index = placeOrNumber(instruction.memoryIndex, registers);
+  const base = placeOrNumber(instruction.memoryBase, registers);
+  if (index === null || base === null) return null;
+  return (
+    base + Number(BigInt.asIntN(64, instruction.memoryDisplacement)) + index * instruction.memoryIndexScale
+  );
+}
+
+/** What a register has as a part of an address; null for what nobody knows. */
+function placeOrNumber(register: Register, registers: Known["registers"]): number | null {
+  if (register === Register.None) return 0;
+  const value = registers.get(RegisterExt.fullRegister(register));
+  return value !== undefined && "at" in value ? value.at : numberOf(value);
 }
 
 /** Where the stack is after PUSH and POP, and after ADD and SUB of a number; null where it stays, or nobody knows. */
