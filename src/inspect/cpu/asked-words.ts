@@ -14,6 +14,8 @@ export interface AskedWords {
   readonly at: (place: number) => { readonly names: readonly string[]; readonly shift: number } | null;
   /** True for data that is zero until a function that asks writes to it; absent where nobody looks. */
   readonly isZeroAtFirst?: ((place: number) => boolean) | undefined;
+  /** Hears what an instruction keeps of an answer in a place of data, and tells whether it stays there; absent where all stays. */
+  readonly mayKeep?: (place: number, bytes: number, by: number) => boolean;
   /** The names of the bits of CPUID's registers; null where no need is told. */
   readonly leaf: (leaf: number | null, part: number | null, register: string) => readonly string[] | null;
   /** The names of the bits that a called function gives back; null where no need is told. */

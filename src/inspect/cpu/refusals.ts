@@ -6,6 +6,7 @@ import { type Bits, maskOf } from "./known-bits.ts";
 import { longestAnswer, type Walk, walker } from "./refusal-ways.ts";
 import type { FunctionReader, X86Instruction } from "./x86-functions.ts";
 import { x86Machine } from "./x86-steps.ts";
+import type { Kept } from "./x86-writers.ts";
 
 export interface Refusals {
   /** Features without which no way through a start passes. */
@@ -27,21 +28,22 @@ export const mostStepsOfFile = 200_000;
 /** So many functions that a start calls may hand on the answer. */
 export const mostCallees = 64;
 
-/** `starts` have a name and an address each. */
+/** `starts` have a name and an address each. `areWritten` tells whether others than the instructions that keep an answer may write there. */
 export function allRefusals(
   starts: readonly { readonly name: string; readonly address: number }[],
   reader: FunctionReader,
   words: AskedWords,
+  areWritten: (kept: Kept) => boolean,
 ): Refusals {
   const budget = { left: Math.min(mostStepsOfFile, reader.budget) };
   // No way leads through the whole of Rust's question.
   const lengthFrom = (address: number) => (words.isRustQuestion(address) ? 0 : reader.lengthFrom(address));
-  const keeping = keepersOf(starts, reader, words);
+  const keepers = keepersOf(starts, reader, words);
   const writtenBy = (start: number) => writtenIn(reader.instructions(start) ?? []);
-  const kept = new Set(keeping.flatMap(writtenBy));
-  const reads = ({ reads: place }: X86Instruction) => place !== null && kept.has(place);
+  const before = new Set(keepers.flatMap(writtenBy));
+  const reads = ({ reads: place }: X86Instruction) => place !== null && before.has(place);
   const mayAnswer = (target: number) =>
-    words.mayAnswer(target) || (kept.size > 0 && (reader.instructions(target) ?? []).some(reads));
+    words.mayAnswer(target) || (before.size > 0 && (reader.instructions(target) ?? []).some(reads));
   const callees = { ...reader, ...words, mayAnswer, lengthFrom, pointerAt: words.pointers.at };
   const been = new Set<number>();
   const isConstructor = ({ name }: { readonly name: string }) => name === atLoading;
@@ -52,23 +54,26 @@ export function allRefusals(
     if (isError === undefined || been.has(address)) return [];
     been.add(address);
     const code = reader.instructions(address) ?? [];
-    const before = name === atLoading ? [] : keeping;
+    const first = name === atLoading ? [] : keepers;
     const called = code.flatMap(({ target }) => target ?? []).slice(0, mostCallees);
-    const own = (isZeroAtFirst?: (place: number) => boolean) =>
-      refusalsOf([...before, address], {
+    const own = (more: Partial<AskedWords> = {}) =>
+      refusalsOf([...first, address], {
         ...{ isError, mayGiveError: name === rustMain, callees, budget },
-        machineFor: (answer) => x86Machine(reader, { ...words, isZeroAtFirst }, answer),
+        machineFor: (answer) => x86Machine(reader, { ...words, ...more }, answer),
       });
     // A constructor gives no answer back: it refuses by a call that ends the program. Of thousands each is looked at alone.
     if (name === atLoading)
       return code.some(mayEnd) && words.mayAnswer(address) ? [{ ...own(), isWhole: true }] : [];
     if (![address, ...called].some(mayAnswer)) return [];
-    const plain = own();
+    const kept: Kept = { places: new Map(), by: new Set() };
+    const keeping = own({ mayKeep: (place, bytes, by) => keep(kept, place, bytes, by) });
+    const isSure = kept.places.size === 0 || keeping.refuses.length === 0 || !areWritten(kept);
+    const plain = isSure ? keeping : withMarks(own({ mayKeep: () => false }), keeping);
     const marks = new Set(
-      [...before, ...called.filter(words.mayAnswer)].flatMap(writtenBy).filter(reader.isEmpty),
+      [...first, ...called.filter(words.mayAnswer)].flatMap(writtenBy).filter(reader.isEmpty),
     );
     const isMarked = (place: number) => marks.has(place);
-    const told = marks.size === 0 ? plain : withMarks(plain, own(isMarked));
+    const told = marks.size === 0 ? plain : withMarks(plain, own({ isZeroAtFirst: isMarked }));
     return [name === rustMain ? { ...told, isWhole: true } : told];
   });
   /** True for a trap, and for a call that ends the program. */
@@ -85,7 +90,13 @@ export function allRefusals(
   };
 }
 
-/** Functions that nobody followed may write to the marks too: what is refused by these alone may be refused. */
+function keep({ places, by }: Kept, place: number, bytes: number, at: number): boolean {
+  places.set(place, Math.max(bytes, places.get(place) ?? 0));
+  by.add(at);
+  return true;
+}
+
+/** Functions that nobody followed may write to the marks too, and to what was kept: what is refused by these alone may be refused. */
 function withMarks(plain: Refusals, marked: Refusals): Refusals {
   const more = [...marked.refuses, ...marked.mayRefuse].filter((name) => !plain.refuses.includes(name));
   return { ...plain, mayRefuse: [...new Set([...plain.mayRefuse, ...more])].sort() };

@@ -31,7 +31,7 @@ import {
   widen,
 } from "./known-bits.ts";
 import type { Answer } from "./refusal-ways.ts";
-import { firstData, handedOut, withoutNumbers, type Known } from "./way-states.ts";
+import { firstData, handedOut, isAsked, type Known, withoutNumbers } from "./way-states.ts";
 import type { FunctionReader } from "./x86-functions.ts";
 
 const { RAX, RBX, RCX, RDX, RSP } = Register;
@@ -103,7 +103,11 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
     if (isOut && second !== null && "at" in second && second.at < 0) after.set(...handedOut);
     const set = (value: Value | null) => {
       if (value === null) return;
-      const isData = stored !== null && stored >= firstData && isFinding(value);
+      const isData =
+        stored !== null &&
+        stored >= firstData &&
+        isFinding(value) &&
+        (!isAsked(value) || (words.mayKeep?.(stored, size, Number(instruction.ip)) ?? true));
       if (stored !== null && (stored < 0 || isData)) store(stored, size, value);
       if (instruction.op0Kind !== OpKind.Register) return;
       const whole = RegisterExt.fullRegister(op0Register);
