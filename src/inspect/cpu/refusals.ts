@@ -159,7 +159,9 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
     if (!always.isCut && isFree) return noRefusals;
     const refuses = new Set<string>();
     const mayRefuse = new Set<string>();
+    const told = new Set<string>();
     for (const names of deciding([...seen]).sets) {
+      if (names.some((name) => told.has(name))) continue;
       const without = new Set(names);
       const { ends, decided, isCut } = walk.ends(begin, without);
       const isPlain = !isCut && ends.size === 1 && ends.has("refused") && always.ends.has("passed");
@@ -169,9 +171,10 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
         decided.some((node) => !walk.ends(node, without).ends.has("passed"));
       const [name = "", another] = names;
       const isSure = isPlain && another === undefined && !name.includes("|");
-      if (isBranch || context.budget.left < 0)
-        for (const feature of names.filter((each) => each !== "-").flatMap(featuresOf))
-          (isSure ? refuses : mayRefuse).add(feature);
+      if (!isBranch && context.budget.left >= 0) continue;
+      for (const each of names) told.add(each);
+      for (const feature of names.filter((each) => each !== "-").flatMap(featuresOf))
+        (isSure ? refuses : mayRefuse).add(feature);
     }
     return {
       refuses: [...refuses].sort(),
@@ -179,7 +182,7 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
       isWhole: true,
     };
     /**
-     * The sets of names that decide a branch which their parts do not decide. A word of an answer has dozens of bits, of which a program asks for one, or
+     * The sets of names that decide a branch which their parts do not decide, the small ones first. A word of an answer has dozens of bits, of which a program asks for one, or
      * for one that a table has and nobody knows.
      */
     function deciding(names: readonly string[]): Deciding {

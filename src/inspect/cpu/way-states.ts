@@ -44,18 +44,28 @@ export function withoutNumbers(values: Known["registers"]): Map<number, Value> {
 /** Tells with what a way goes on from a place where many have met. */
 export function meetings(): (node: Node) => Node {
   const counts = new Map<string, number>();
+  const earlier = new Map<string, Known["registers"]>();
   return (node) => {
     const place = placesOf(node);
     const met = (counts.get(place) ?? 0) + 1;
     counts.set(place, met);
-    if (met > mostMeetings) return withAnswersAlone(node);
+    if (met > mostMeetings) {
+      const first = earlier.get(place) ?? node.registers;
+      earlier.set(place, first);
+      return withAnswersAlone(node, first);
+    }
     return met > mostOfStack ? { ...node, registers: withoutNumbers(node.registers) } : node;
   };
 }
 
-function withAnswersAlone(node: Node): Node {
-  const isKept = (value: Value) => isAsked(value) || ("at" in value && value.at < 0);
-  const registers = new Map([...node.registers].filter(([, value]) => isKept(value)));
+/** Addresses on the stack stay where they are as before: a loop may go through a list there. */
+function withAnswersAlone(node: Node, before: Known["registers"]): Node {
+  const isSame = (name: number, { at }: { readonly at: number }) => {
+    const old = before.get(name);
+    return at < 0 && old !== undefined && "at" in old && old.at === at;
+  };
+  const isKept = (name: number, value: Value) => isAsked(value) || ("at" in value && isSame(name, value));
+  const registers = new Map([...node.registers].filter(([name, value]) => isKept(name, value)));
   return { ...node, registers, flags: node.flags?.asked ? node.flags : null };
 }
 
