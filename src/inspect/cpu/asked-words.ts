@@ -113,7 +113,7 @@ export function askedWords(
     },
     neverReturns: (target) => remember(endless, target, () => isEndless(target, reader)),
     isRustQuestion: rust.isAround,
-    mayAnswer: (target) => handsOn(target, rust.hasAny ? mostThrough : 0),
+    mayAnswer: (target) => handsOn(target, mostThrough),
   };
 
   /** Rust without optimization asks through functions that do nothing else. */

@@ -3,7 +3,16 @@
 import type { Bits, Value } from "./known-bits.ts";
 import { maskOf, noBits, numberOf } from "./known-bits.ts";
 import type { Ending } from "./named-calls.ts";
-import { firstData, handedOut, isAsked, keyOf, type Known, meetings, type Node } from "./way-states.ts";
+import {
+  firstData,
+  handedOut,
+  isAsked,
+  keyOf,
+  type Known,
+  meetings,
+  type Node,
+  placesOf,
+} from "./way-states.ts";
 
 /** Gives the bits that the CPU answers, by their names, from the bit `shift` on; a bit named 0 is zero. */
 export type Answer = (names: readonly string[], shift: number) => Bits;
@@ -95,20 +104,23 @@ export interface Walk {
 
 export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
   let missing: ReadonlySet<string> = new Set();
-  const answer: Answer = (names, shift) => answerOf(names, shift, missing, seen);
+  let hasOthers = false;
+  const answer: Answer = (names, shift) => answerOf(names, shift, { missing, hasOthers }, seen);
   const machine = machineFor(answer);
   const calls = callReader({ callees, isError, machine, answer });
 
   /** Ways meet where a branch, a jump, a call or a return leads. */
   let isMeeting = true;
 
-  /** Follows all ways from a place on, with the answer that a CPU without the features gives. */
-  function ends(from: Node, without: ReadonlySet<string>) {
+  /** Follows all ways from a place on, with the answer that a CPU without the features gives; of others nobody knows, or it has all. */
+  function ends(from: Node, without: ReadonlySet<string>, isWithOthers = false) {
     missing = without;
+    hasOthers = isWithOthers;
     const found = new Set<End>();
     const decided: Node[] = [];
     const open = new Set<number>();
     const been = new Set<string>();
+    const met = new Map<string, Node>();
     const meet = meetings();
     const queue = [from];
     let isCut = false;
@@ -122,15 +134,17 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
           const key = keyOf(now);
           if (been.has(key)) break;
           been.add(key);
+          const place = placesOf(now);
+          if (!met.has(place)) met.set(place, now);
         }
         // Nobody knows how a way ends that is too long.
         isCut ||= steps === mostSteps || --budget.left < 0;
-        if (budget.left < 0) return { ends: found, decided, open, isCut };
+        if (budget.left < 0) return { ends: found, decided, open, met, isCut };
         if (steps === mostSteps) break;
         now = step(now, { found, decided, open, queue });
       }
     }
-    return { ends: found, decided, open, isCut };
+    return { ends: found, decided, open, met, isCut };
   }
 
   /** The node at the start of functions that run one behind the other, with what is known of data. */
@@ -300,17 +314,21 @@ function statusEnd(status: Value | undefined, unknown: End): End {
   return number === null ? unknown : number === 0 ? "passed" : "refused";
 }
 
-/** The bits that a CPU without the features answers; the names are seen. A bit of a feature that nobody needs is -. */
+/**
+ * The bits that a CPU without the features answers; the names are seen. A bit of a feature that nobody needs is -, and one of a number that is large where
+ * the CPU has all others is +.
+ */
 function answerOf(
   names: readonly string[],
   shift: number,
-  missing: ReadonlySet<string>,
+  { missing, hasOthers }: { readonly missing: ReadonlySet<string>; readonly hasOthers: boolean },
   seen: Set<string>,
 ): Bits {
-  let zeros = 0n;
+  let [zeros, ones] = [0n, 0n];
   names.forEach((name, bit) => {
-    if (name !== "0") seen.add(name);
+    if (name !== "0" && name !== "+") seen.add(name);
     if (name === "0" || missing.has(name)) zeros |= 1n << BigInt(bit);
+    else if (hasOthers) ones |= 1n << BigInt(bit);
   });
-  return { ...noBits, zeros: zeros >> BigInt(shift), asked: true };
+  return { zeros: zeros >> BigInt(shift), ones: ones >> BigInt(shift), asked: true };
 }

@@ -138,6 +138,9 @@ export const errors: readonly { readonly of: RegExp; readonly is: (result: Bits)
   },
 ];
 
+/** So many steps, and so many places of a way. */
+const [mostAside, mostPlaces] = [50_000, 64];
+
 const featuresOf = (name: string) => findMarch(name)?.features ?? name.split("|");
 
 interface Deciding {
@@ -176,6 +179,8 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
       for (const feature of names.filter((each) => each !== "-").flatMap(featuresOf))
         (isSure ? refuses : mayRefuse).add(feature);
     }
+    if (told.size === 0)
+      for (const name of aside([...seen])) for (const feature of featuresOf(name)) mayRefuse.add(feature);
     return {
       refuses: [...refuses].sort(),
       mayRefuse: [...mayRefuse].filter((name) => !refuses.has(name)).sort(),
@@ -196,6 +201,28 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
       const at = new Set(parts.flatMap((part) => part.at));
       const sets = parts.flatMap((part) => part.sets);
       return { sets: own.every((place) => at.has(place)) ? sets : [...sets, names], at: [...at, ...own] };
+    }
+    /**
+     * The names without which some way leads to a refusal, to which none leads on a CPU that has all: as where a program writes down what it lacks, and
+     * looks at the text later.
+     */
+    function aside(names: readonly string[]): readonly string[] {
+      const all = walk.ends(begin, new Set(), true);
+      const least = context.budget.left - mostAside;
+      const refusesWithout = (some: readonly string[]) => {
+        const without = new Set(some);
+        const own = [...walk.ends(begin, without, true).met].filter(([place]) => !all.met.has(place));
+        return own.slice(0, mostPlaces).some(([, node]) => {
+          const { ends, isCut } = walk.ends(node, without, true);
+          return !isCut && ends.size > 0 && !ends.has("passed");
+        });
+      };
+      const found = (some: readonly string[]): readonly string[] => {
+        if (some.length === 0 || context.budget.left < least || !refusesWithout(some)) return [];
+        const half = Math.ceil(some.length / 2);
+        return some.length === 1 ? some : [...found(some.slice(0, half)), ...found(some.slice(half))];
+      };
+      return all.isCut ? [] : found(names.filter((name) => name !== "-"));
     }
   } finally {
     walk.free();

@@ -275,9 +275,13 @@ function numberIn(instruction: Instruction): number | null {
   return isConstant ? Number(BigInt.asIntN(64, instruction.immediate(1))) : null;
 }
 
+const largest = Array.from({ length: 32 }, (_, bit) => (bit < 5 ? "+" : "0"));
+
 function answered(registers: Map<number, Value>, words: AskedWords, answer: Answer): Known["registers"] {
   const [leaf, part] = [numberOf(registers.get(RAX)), numberOf(registers.get(RCX))];
   registers.delete(RAX);
+  // The highest leaf.
+  if (leaf === 0) registers.set(RAX, narrow(answer(largest, 0), 4));
   for (const [name, register] of answers) {
     const names = words.leaf(leaf, part, name);
     registers.delete(register);
