@@ -36,6 +36,9 @@ import type { FunctionReader } from "./x86-functions.ts";
 
 const { RAX, RBX, RCX, RDX, RSP } = Register;
 const moves: ReadonlySet<Mnemonic> = new Set([Mnemonic.Mov, Mnemonic.Movzx]);
+const exclusive: ReadonlySet<Mnemonic> = new Set([
+  ...[Mnemonic.Pxor, Mnemonic.Xorps, Mnemonic.Xorpd, Mnemonic.Vpxor, Mnemonic.Vxorps, Mnemonic.Vxorpd],
+]);
 const onlyRead: ReadonlySet<Mnemonic> = new Set([Mnemonic.Cmp, Mnemonic.Test, Mnemonic.Push, Mnemonic.Bt]);
 /** The registers of CPUID's answer. */
 const answers = [
@@ -133,6 +136,11 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
     else if (mnemonic === Mnemonic.Shrd || mnemonic === Mnemonic.Shld)
       set(shiftedIn(one, other, numberOf(read(2, registers)), size, mnemonic === Mnemonic.Shld));
     else if (code !== ConditionCode.None) set(chosen(code, flags, size, first, second));
+    const vector = vectorOf(instruction, registers);
+    if (vector === "zero" && op0Register !== Register.None)
+      after.set(RegisterExt.fullRegister(op0Register), constant(0));
+    if (vector === "zero" && op0Register === Register.None && stored !== null && stored < 0)
+      for (let at = 0; at + 8 <= size; at += 8) store(stored + at, 8, constant(0));
     if (mnemonic === Mnemonic.Xchg) swap(instruction, registers, after);
     if (instruction.rflagsModified === 0) return { registers: after, flags };
     const isAddress = first !== null && "at" in first && isZeroTest(mnemonic, isSame, other);
@@ -168,6 +176,21 @@ function swap(
 function setWhole(after: Map<number, Value>, register: Register, low: Value | undefined) {
   const whole = low === undefined || "at" in low ? null : signed(low);
   if (whole !== null) after.set(register, whole);
+}
+
+/** Vectors of zeros alone are known: those that a compiler clears memory with. */
+function vectorOf(instruction: Instruction, registers: Known["registers"]): "zero" | null {
+  const { mnemonic, opCount } = instruction;
+  if (opCount < 2 || instruction.opKind(opCount - 1) !== OpKind.Register) return null;
+  const from = instruction.opRegister(opCount - 1);
+  if (!RegisterExt.isVectorRegister(from)) return null;
+  if (exclusive.has(mnemonic)) {
+    const isSame =
+      instruction.opKind(opCount - 2) === OpKind.Register && from === instruction.opRegister(opCount - 2);
+    return isSame ? "zero" : null;
+  }
+  const isMove = opCount === 2 && instruction.op0Kind === OpKind.Memory;
+  return isMove && numberOf(registers.get(RegisterExt.fullRegister(from))) === 0 ? "zero" : null;
 }
 
 const isZeroTest = (mnemonic: Mnemonic, isSame: boolean, other: Value | null) =>
