@@ -85,11 +85,12 @@ export function resultOf(
   if (mnemonic === Mnemonic.Xor) return xor(a, b);
   if (mnemonic === Mnemonic.Not) return not(a);
   const own = numberOf(one);
-  if (mnemonic === Mnemonic.Neg) return own === null ? null : constant(-own, bytes);
+  const sum = (number: number): Bits => ({ ...constant(number, bytes), asked: a.asked || b.asked });
+  if (mnemonic === Mnemonic.Neg) return own === null ? null : sum(-own);
   const all = numberOf(other);
   if (one === null || all === null) return null;
-  if (mnemonic === Mnemonic.Sub) return own === null ? null : constant(own - all, bytes);
-  if (mnemonic === Mnemonic.Add) return own === null ? null : constant(own + all, bytes);
+  if (mnemonic === Mnemonic.Sub) return own === null ? null : sum(own - all);
+  if (mnemonic === Mnemonic.Add) return own === null ? null : sum(own + all);
   const count = all & (bytes > 4 ? 63 : 31);
   if (mnemonic === Mnemonic.Shr) return shiftRight(a, count, bytes);
   return mnemonic === Mnemonic.Shl ? shiftLeft(a, count) : null;
@@ -161,6 +162,10 @@ export function flagsOf(
   const left =
     mnemonic === Mnemonic.Test ? (isSame ? one : resultOf(Mnemonic.And, one, other, false, bytes)) : result;
   if (left === null) return null;
+  if (mnemonic === Mnemonic.Neg && one !== null) {
+    const { zero } = flagsOfResult(one, bytes);
+    return { ...flagsOfResult(left, bytes), carry: zero === null ? null : !zero, sign: null };
+  }
   return isSum ? { ...flagsOfResult(left, bytes), sign: null } : flagsOfResult(left, bytes);
 }
 

@@ -3,16 +3,7 @@
 import type { Bits, Value } from "./known-bits.ts";
 import { maskOf, noBits, numberOf } from "./known-bits.ts";
 import type { Ending } from "./named-calls.ts";
-import {
-  firstData,
-  handedOut,
-  isAsked,
-  keyOf,
-  type Known,
-  meetings,
-  type Node,
-  placesOf,
-} from "./way-states.ts";
+import { firstData, handedOut, isAsked, keyOf, type Known, meetings, type Node } from "./way-states.ts";
 
 /** Gives the bits that the CPU answers, by their names, from the bit `shift` on; a bit named 0 is zero. */
 export type Answer = (names: readonly string[], shift: number) => Bits;
@@ -120,7 +111,7 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
     const decided: Node[] = [];
     const open = new Set<number>();
     const been = new Set<string>();
-    const met = new Map<string, Node>();
+    const sides: Sides = new Map();
     const meet = meetings();
     const queue = [from];
     let isCut = false;
@@ -134,17 +125,15 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
           const key = keyOf(now);
           if (been.has(key)) break;
           been.add(key);
-          const place = placesOf(now);
-          if (!met.has(place)) met.set(place, now);
         }
         // Nobody knows how a way ends that is too long.
         isCut ||= steps === mostSteps || --budget.left < 0;
-        if (budget.left < 0) return { ends: found, decided, open, met, isCut };
+        if (budget.left < 0) return { ends: found, decided, open, sides, isCut };
         if (steps === mostSteps) break;
-        now = step(now, { found, decided, open, queue });
+        now = step(now, { found, decided, open, sides, queue });
       }
     }
-    return { ends: found, decided, open, met, isCut };
+    return { ends: found, decided, open, sides, isCut };
   }
 
   /** The node at the start of functions that run one behind the other, with what is known of data. */
@@ -154,18 +143,23 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
     return { place: first, registers, flags: null, callers: [], following };
   }
 
-  function step(node: Node, { found, decided, open, queue }: Following): Node | null {
+  function step(node: Node, { found, decided, open, sides, queue }: Following): Node | null {
     const done = machine.step(node.place, node);
     isMeeting = done.kind !== "next";
     if (done.kind === "next") return { ...node, ...done.known, place: done.next };
     if (done.kind === "branch") {
       const { target, next, isTaken, asked } = done;
+      const side = (place: number): Node => {
+        const then = { ...node, place };
+        if (!sides.has(place)) sides.set(place, { branch: node.place, then });
+        return then;
+      };
       if (isTaken === null) {
         if (asked) open.add(node.place);
-        queue.push({ ...node, place: target });
-        return { ...node, place: next };
+        queue.push(side(target));
+        return side(next);
       }
-      const then = { ...node, place: isTaken ? target : next };
+      const then = side(isTaken ? target : next);
       if (asked) decided.push(then);
       return then;
     }
@@ -190,6 +184,9 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
   };
 }
 
+/** By the place, the first way that led there from a branch. */
+type Sides = Map<number, { readonly branch: number; readonly then: Node }>;
+
 /** What following finds. */
 interface Following {
   readonly found: Set<End>;
@@ -197,6 +194,7 @@ interface Following {
   readonly decided: Node[];
   /** The branches that the CPU's answer decides, and nobody knows how. */
   readonly open: Set<number>;
+  readonly sides: Sides;
   readonly queue: Node[];
 }
 

@@ -163,6 +163,7 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
     const refuses = new Set<string>();
     const mayRefuse = new Set<string>();
     const told = new Set<string>();
+    const places = new Set(always.decided.map(({ place }) => place));
     for (const names of deciding([...seen]).sets) {
       if (names.some((name) => told.has(name))) continue;
       const without = new Set(names);
@@ -191,8 +192,11 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
      * for one that a table has and nobody knows.
      */
     function deciding(names: readonly string[]): Deciding {
-      const { ends, open, isCut } = walk.ends(begin, new Set(names));
-      const own = [...always.open].filter((place) => !open.has(place));
+      const { ends, open, decided, isCut } = walk.ends(begin, new Set(names));
+      const own = [
+        ...[...always.open].filter((place) => !open.has(place)),
+        ...decided.map(({ place }) => place).filter((place) => !places.has(place)),
+      ];
       const isSame = own.length === 0 && ends.size === always.ends.size;
       if (names.length === 0 || (!isCut && isSame)) return { sets: [], at: [] };
       if (names.length === 1) return { sets: [names], at: own };
@@ -208,12 +212,17 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
      */
     function aside(names: readonly string[]): readonly string[] {
       const all = walk.ends(begin, new Set(), true);
+      const branches = new Set([...all.sides.values()].map(({ branch }) => branch));
       const least = context.budget.left - mostAside;
       const refusesWithout = (some: readonly string[]) => {
         const without = new Set(some);
-        const own = [...walk.ends(begin, without, true).met].filter(([place]) => !all.met.has(place));
-        return own.slice(0, mostPlaces).some(([, node]) => {
-          const { ends, isCut } = walk.ends(node, without, true);
+        // Another way has panics of its own, behind its own branches.
+        const own = [...walk.ends(begin, without, true).sides].filter(
+          ([place, { branch }]) =>
+            !all.sides.has(place) && (context.mayGiveError !== true || branches.has(branch)),
+        );
+        return own.slice(0, mostPlaces).some(([, { then }]) => {
+          const { ends, isCut } = walk.ends(then, without, true);
           return !isCut && ends.size > 0 && !ends.has("passed");
         });
       };

@@ -69,8 +69,7 @@ function withAnswersAlone(node: Node, before: Known["registers"]): Node {
   return { ...node, registers, flags: node.flags?.asked ? node.flags : null };
 }
 
-/** The place of a way, below its callers. */
-export const placesOf = ({ place, callers, following }: Pick<Node, "place" | "callers" | "following">) =>
+const placesOf = ({ place, callers, following }: Pick<Node, "place" | "callers" | "following">) =>
   [following.length, place, ...callers.map((each) => each.place)].join();
 
 export function keyOf({ registers, flags, ...node }: Node): string {

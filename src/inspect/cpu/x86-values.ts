@@ -20,6 +20,7 @@ import {
   lowest,
   maskOf,
   narrow,
+  noBits,
   numberOf,
   oneOf,
   resultOf,
@@ -123,7 +124,9 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
     if (moved !== null && mnemonic === Mnemonic.Pop) set(registers.get(moved - 8) ?? null);
     const code = instruction.conditionCode;
     const result = resultOf(mnemonic, one, other, isSame, size);
+    const borrowed = mnemonic === Mnemonic.Sbb && isSame ? borrow(flags, size) : null;
     if (result !== null) set(narrow(result, size));
+    else if (borrowed !== null) set(borrowed);
     else if (moves.has(mnemonic)) set(second);
     else if (mnemonic === Mnemonic.Movsxd) set(other && signed(other));
     else if (mnemonic === Mnemonic.Lea) {
@@ -171,6 +174,13 @@ function swap(
     value !== undefined && after.set(register, value);
   put(op0Register, before.get(op1Register));
   put(op1Register, before.get(op0Register));
+}
+
+/** SBB of a register by itself leaves all ones where something was borrowed before, else zeros. */
+function borrow(flags: Flags | null, size: number): Value | null {
+  if (flags === null) return null;
+  const { carry, asked } = flags;
+  return { ...(carry === null ? noBits : constant(carry ? -1 : 0, size)), asked };
 }
 
 function setWhole(after: Map<number, Value>, register: Register, low: Value | undefined) {
