@@ -1,7 +1,8 @@
 /** Knows where a program for AArch64 finds the CPU's answer: in what libgcc, LLVM, Rust or the program itself has stored. */
 
 import { type ArmFunctions, type ArmWord, callIn } from "./arm64-functions.ts";
-import { has, type Lists, type Memory } from "./arm64-memory.ts";
+import type { Lists, Memory } from "./arm64-memory.ts";
+import { has } from "./arm64-words.ts";
 import { arm64Machine } from "./arm64-steps.ts";
 import bits from "./asked-features.json" with { type: "json" };
 import { noBits, type Value } from "./known-bits.ts";

@@ -4,7 +4,7 @@ import { remember } from "../../io/collections.ts";
 import type { ByteSource } from "../byte-source.ts";
 import { type Elf, offsetOfAddress } from "../elf/elf.ts";
 import { u32 } from "../little-endian.ts";
-import { has } from "./arm64-memory.ts";
+import { has } from "./arm64-words.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
 import { roomsOf } from "./function-rooms.ts";
 import { longestAnswer } from "./refusal-ways.ts";

@@ -4,6 +4,7 @@ import { remember } from "../../io/collections.ts";
 import type { ByteSource } from "../byte-source.ts";
 import { type Elf, elfType, offsetOfAddress, segmentType } from "../elf/elf.ts";
 import { type Answers, answerIn, namedAnswers, rustAnswers } from "./arm64-answers.ts";
+import { armConstants } from "./arm64-constants.ts";
 import {
   type ArmFunctions,
   type ArmWord,
@@ -16,7 +17,8 @@ import {
   jumpIn,
   pageIn,
 } from "./arm64-functions.ts";
-import { has, type Lists, type Memory } from "./arm64-memory.ts";
+import type { Lists, Memory } from "./arm64-memory.ts";
+import { has } from "./arm64-words.ts";
 import { fieldsIn } from "./arm64-registers.ts";
 import { isStartCode, longestMain, mainOf, rustMainsOf } from "./arm64-starts.ts";
 import { arm64Machine } from "./arm64-steps.ts";
@@ -38,9 +40,11 @@ import { rustcMinors } from "./rustc-versions.ts";
 import { areWritten, storedAnswers } from "./arm64-stores.ts";
 import { startsOf } from "./start-code.ts";
 
+/** Every CPU for which Linux runs has FP and ASIMD, the first two. */
+const firstWord = ["1", "1", ...bits.hwcap.split(" ").slice(2)];
 /** The kernel's auxiliary vector: AT_HWCAP and AT_HWCAP2 (Linux, include/uapi/linux/auxvec.h). */
 const vectors = new Map([
-  [16, bits.hwcap.split(" ")],
+  [16, firstWord],
   [26, bits.hwcap2.split(" ")],
 ]);
 /** A question stands so many calls below a function that answers. So many functions are looked at for one. */
@@ -56,8 +60,9 @@ export function arm64Refusals(
   pointers: FixedPointers,
 ): Refusals {
   const code = arm64Functions(source, elf, functions);
+  const constantAt = armConstants(source, elf);
   const memoryOf = (answers: Answers): Memory => ({
-    ...{ codeAt: code.codeAt, pointerAt: pointers.at, answerAt: answerIn(answers) },
+    ...{ codeAt: code.codeAt, pointerAt: pointers.at, answerAt: answerIn(answers), constantAt },
   });
   const isLinked = elf.segments.some(({ type }) => type === segmentType.interpreter);
   const isProgram = elf.type === elfType.executable || isLinked || isStartCode(elf.entry, code);

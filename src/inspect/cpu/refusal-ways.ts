@@ -5,7 +5,7 @@ import { maskOf, noBits, numberOf } from "./known-bits.ts";
 import type { Ending } from "./named-calls.ts";
 import { firstData, handedOut, isAsked, keyOf, type Known, meetings, type Node } from "./way-states.ts";
 
-/** Gives the bits that the CPU answers, by their names, from the bit `shift` on; a bit named 0 is zero. */
+/** Gives the bits that the CPU answers, by their names, from the bit `shift` on; a bit named 0 is zero, and one named 1 is one. */
 export type Answer = (names: readonly string[], shift: number) => Bits;
 
 /** What an instruction does. `isPointer`: the target stands in the place. The target is -1 where nobody knows it. */
@@ -45,6 +45,11 @@ export interface Machine {
   /** The registers that no function takes an address in. */
   readonly untaken: ReadonlySet<number>;
   readonly step: (place: number, known: Known) => Step;
+  /**
+   * Rounds of loops are followed one by one, and what a called function leaves on its caller's stack; branches that hang on the answer, nobody
+   * knows how, are told. A call leaves the stack where it is.
+   */
+  readonly isThorough?: boolean;
   readonly free: () => void;
 }
 
@@ -72,7 +77,28 @@ export interface Callees {
 /** How a way through a program ends. A throw may be caught, and what passes may give zero back. */
 export type End = "passed" | "zero" | "refused" | "thrown";
 
+/** A way behind a branch in a place that the answer decided. */
+interface Decided extends Node {
+  readonly branch: number;
+}
+
+/** A branch that hangs on the answer, nobody knows how. */
+export interface Unclear {
+  readonly branch: number;
+  readonly sides: readonly [Node, Node];
+}
+
+interface Told {
+  readonly found: Set<End>;
+  readonly decided: Decided[];
+  readonly unclear: Unclear[];
+  /** The places of branches that something else decides. */
+  readonly known: Set<number>;
+}
+
 const mostSteps = 10_000;
+/** A table of features has no more rows. */
+const mostRounds = 128;
 const mostCallers = 6;
 /** A panic of Rust, which may be caught, leads to functions that abort if it can not be thrown: these stand deeper. */
 const mostLeaving = 3;
@@ -106,9 +132,11 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
   function ends(from: Node, without: ReadonlySet<string>) {
     missing = without;
     const found = new Set<End>();
-    const decided: Node[] = [];
+    const decided: Decided[] = [];
+    const unclear: Unclear[] = [];
+    const known = new Set<number>();
     const been = new Set<string>();
-    const meet = meetings();
+    const meet = meetings(machine.isThorough ? mostRounds : 0);
     const queue = [from];
     let isCut = false;
     for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
@@ -124,12 +152,12 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
         }
         // Nobody knows how a way ends that is too long.
         isCut ||= steps === mostSteps || --budget.left < 0;
-        if (budget.left < 0) return { ends: found, decided, isCut };
+        if (budget.left < 0) return { ends: found, decided, unclear, known, isCut };
         if (steps === mostSteps) break;
-        now = step(now, found, decided, queue);
+        now = step(now, { found, decided, unclear, known }, queue);
       }
     }
-    return { ends: found, decided, isCut };
+    return { ends: found, decided, unclear, known, isCut };
   }
 
   /** The node at the start of functions that run one behind the other, with what is known of data. */
@@ -139,18 +167,25 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
     return { place: first, registers, flags: null, callers: [], following };
   }
 
-  function step(node: Node, found: Set<End>, decided: Node[], queue: Node[]): Node | null {
+  function step(node: Node, { found, decided, unclear, known }: Told, queue: Node[]): Node | null {
     const done = machine.step(node.place, node);
     isMeeting = done.kind !== "next";
     if (done.kind === "next") return { ...node, ...done.known, place: done.next };
     if (done.kind === "branch") {
       const { target, next, isTaken, asked } = done;
       if (isTaken === null) {
-        queue.push({ ...node, place: target });
-        return { ...node, place: next };
+        const forks = (node.forks ?? 0) + (asked ? 0 : 1);
+        const [one, other] = [
+          { ...node, forks, place: target },
+          { ...node, forks, place: next },
+        ];
+        if (asked && machine.isThorough) unclear.push({ branch: node.place, sides: [one, other] });
+        queue.push(one);
+        return other;
       }
       const then = { ...node, place: isTaken ? target : next };
-      if (asked) decided.push(then);
+      if (asked) decided.push({ ...then, branch: node.place });
+      else known.add(node.place);
       return then;
     }
     if (done.kind === "same") return null;
@@ -213,12 +248,21 @@ function callReader({ callees, isError, machine, answer }: Calling) {
       return {
         ...node,
         // The function's own stack is another, of which nobody has an address yet.
-        registers: new Map([...node.registers].filter(([name]) => name >= 0 && name !== handedOut[0])),
+        registers: new Map(
+          [...node.registers].filter(
+            ([name, value]) =>
+              name !== handedOut[0] && (name >= 0 || (machine.isThorough === true && isAsked(value))),
+          ),
+        ),
         place: callee,
         callers: back === null ? node.callers : [...node.callers, back],
       };
     const result = callees.givesAddress?.(callee) ? { at: callee } : names && answer(names, 0);
-    const after = { ...node, registers: given(node.registers, result), flags: null };
+    const isQuestion = names !== null && machine.isThorough === true;
+    const handed = [...node.registers].filter(
+      ([name]) => !isQuestion || name < 0 || machine.kept.has(name) || name >= firstData,
+    );
+    const after = { ...node, registers: given(new Map(handed), result), flags: null };
     return back === null ? returned(after, found) : { ...after, place: next };
   }
 
@@ -235,6 +279,10 @@ function callReader({ callees, isError, machine, answer }: Calling) {
     }
     const data = [...registers].filter(([name]) => name >= firstData);
     const own = given(new Map([...caller.registers, ...data]), result);
+    const top = caller.registers.get(machine.stack);
+    if (machine.isThorough && top !== undefined && "at" in top)
+      for (const [name, value] of registers)
+        if (name < 0 && name >= top.at && isAsked(value)) own.set(name, value);
     return { ...node, place: caller.place, registers: own, flags: null, callers: callers.slice(0, -1) };
   }
 
@@ -277,9 +325,11 @@ function answerOf(
   seen: Set<string>,
 ): Bits {
   let zeros = 0n;
+  let ones = 0n;
   names.forEach((name, bit) => {
-    if (name !== "-" && name !== "0") seen.add(name);
+    if (name === "1") ones |= 1n << BigInt(bit);
+    if (name !== "-" && name !== "0" && name !== "1") seen.add(name);
     if (name === "0" || missing.has(name)) zeros |= 1n << BigInt(bit);
   });
-  return { ...noBits, zeros: zeros >> BigInt(shift), asked: true };
+  return { zeros: zeros >> BigInt(shift), ones: ones >> BigInt(shift), asked: true };
 }

@@ -3,7 +3,7 @@
 import { findMarch } from "../../hardware/cpu-marches.ts";
 import type { AskedWords } from "./asked-words.ts";
 import { type Bits, maskOf } from "./known-bits.ts";
-import { longestAnswer, type Walk, walker } from "./refusal-ways.ts";
+import { type End, longestAnswer, type Unclear, type Walk, walker } from "./refusal-ways.ts";
 import type { FunctionReader, X86Instruction } from "./x86-functions.ts";
 import { x86Machine } from "./x86-steps.ts";
 
@@ -141,8 +141,18 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
     const refuses = new Set<string>();
     const mayRefuse = new Set<string>();
     const places = new Set(always.decided.map(({ place }) => place));
+    const resolved = new Set<number>();
+    console.log(
+      "always",
+      [...always.ends],
+      always.isCut,
+      starts.map((x) => x.toString(16)),
+      seen.size,
+      context.budget.left,
+    );
     for (const name of deciding([...seen])) {
-      const { ends, decided, isCut } = walk.ends(begin, new Set([name]));
+      const { ends, decided, known, isCut } = walk.ends(begin, new Set([name]));
+      for (const branch of [...known, ...decided.map((each) => each.branch)]) resolved.add(branch);
       const isPlain = !isCut && ends.size === 1 && ends.has("refused") && always.ends.has("passed");
       const isBranch =
         isPlain ||
@@ -153,11 +163,26 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
       if (isBranch || context.budget.left < 0)
         for (const feature of features) (isPlain && isKnown ? refuses : mayRefuse).add(feature);
     }
+    if (always.unclear.some((each) => !resolved.has(each.branch) && mayBeRefusal(each)))
+      for (const name of seen) for (const feature of name.split("|")) mayRefuse.add(feature);
     return {
       refuses: [...refuses].sort(),
       mayRefuse: [...mayRefuse].filter((name) => !refuses.has(name)).sort(),
       isWhole: true,
     };
+    /** On one side all ways end with an error, and on the other side some do not. */
+    function mayBeRefusal({ branch, sides }: Unclear): boolean {
+      resolved.add(branch);
+      console.log(
+        "unclear",
+        branch.toString(16),
+        sides.map((s) => [...walk.ends(s, new Set()).ends].join("+")),
+      );
+      const [one, other] = sides.map((side) => walk.ends(side, new Set()).ends);
+      const wanted = givesZero ? "zero" : "passed";
+      const isRefusal = (ends = new Set<End>()) => ends.size > 0 && !ends.has(wanted);
+      return isRefusal(one) !== isRefusal(other);
+    }
     /** A word of an answer has dozens of bits, of which a program asks for one: halves of them that decide nothing are not looked at one by one. */
     function deciding(names: readonly string[]): readonly string[] {
       if (names.length < 2) return names;

@@ -17,6 +17,8 @@ export interface Node extends Known {
   readonly following: readonly number[];
   /** The callers, with what they had in registers that a function gives back. */
   readonly callers: readonly { readonly place: number; readonly registers: Node["registers"] }[];
+  /** So many branches on the way hang on what nobody knows, but for the CPU's answer. */
+  readonly forks?: number;
 }
 
 export const isAsked = (value: Value) => "asked" in value && value.asked;
@@ -34,13 +36,16 @@ export function withoutNumbers(values: Known["registers"]): Map<number, Value> {
   return new Map([...values].filter(([name, value]) => (name >= 0 && name < firstData) || isAsked(value)));
 }
 
-/** Tells with what a way goes on from a place where many have met. */
-export function meetings(): (node: Node) => Node {
-  const counts = new Map<string, number>();
+/** Tells with what a way goes on from a place where many have met. A way that meets itself, as in a loop, does so `mostRounds` times beside. */
+export function meetings(mostRounds: number): (node: Node) => Node {
+  const counts = new Map<string, { met: number; rounds: number; forks: number }>();
   return (node) => {
     const place = placesOf(node);
-    const met = (counts.get(place) ?? 0) + 1;
-    counts.set(place, met);
+    const forks = node.forks ?? 0;
+    const before = counts.get(place) ?? { met: 0, rounds: 0, forks: -1 };
+    const isRound = before.forks === forks && before.rounds < mostRounds;
+    const met = before.met + (isRound ? 0 : 1);
+    counts.set(place, { met, rounds: before.rounds + (isRound ? 1 : 0), forks });
     if (met > mostMeetings) return withAnswersAlone(node);
     return met > mostOfStack ? { ...node, registers: withoutNumbers(node.registers) } : node;
   };
