@@ -142,14 +142,6 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
     const mayRefuse = new Set<string>();
     const places = new Set(always.decided.map(({ place }) => place));
     const resolved = new Set<number>();
-    console.log(
-      "always",
-      [...always.ends],
-      always.isCut,
-      starts.map((x) => x.toString(16)),
-      seen.size,
-      context.budget.left,
-    );
     for (const name of deciding([...seen])) {
       const { ends, decided, known, isCut } = walk.ends(begin, new Set([name]));
       for (const branch of [...known, ...decided.map((each) => each.branch)]) resolved.add(branch);
@@ -173,11 +165,6 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
     /** On one side all ways end with an error, and on the other side some do not. */
     function mayBeRefusal({ branch, sides }: Unclear): boolean {
       resolved.add(branch);
-      console.log(
-        "unclear",
-        branch.toString(16),
-        sides.map((s) => [...walk.ends(s, new Set()).ends].join("+")),
-      );
       const [one, other] = sides.map((side) => walk.ends(side, new Set()).ends);
       const wanted = givesZero ? "zero" : "passed";
       const isRefusal = (ends = new Set<End>()) => ends.size > 0 && !ends.has(wanted);
