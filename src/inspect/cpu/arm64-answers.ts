@@ -62,9 +62,12 @@ export function rustAnswers(
   isQuestion: (target: number) => boolean,
 ): RustAnswers {
   const called = (start: number) => code.codeOf(start, longestQuestion).flatMap((each) => callIn(each) ?? []);
-  const near = starts.flatMap((start) => [start, ...called(start).slice(0, mostQuestions)]);
+  const near = new Set(starts);
+  // Without optimization a function stands between, for each feature.
+  for (let deep = 0; deep < 2; deep++)
+    for (const each of [...near]) for (const target of called(each).slice(0, mostQuestions)) near.add(target);
   const caches = new Map<number, ReturnType<typeof rustCache>>();
-  for (const target of new Set(near.flatMap(called))) {
+  for (const target of new Set([...near].flatMap(called))) {
     if (caches.size >= mostQuestions) break;
     if (code.codeOf(target, longestQuestion).some(marksLastBit))
       caches.set(target, rustCache(target, code, memory));

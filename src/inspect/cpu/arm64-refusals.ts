@@ -4,6 +4,7 @@ import { remember } from "../../io/collections.ts";
 import type { ByteSource } from "../byte-source.ts";
 import { type Elf, elfType, offsetOfAddress, segmentType } from "../elf/elf.ts";
 import { type Answers, answerIn, namedAnswers, rustAnswers } from "./arm64-answers.ts";
+import { askingFunctionsOf } from "./arm64-callers.ts";
 import { armConstants } from "./arm64-constants.ts";
 import {
   type ArmFunctions,
@@ -50,6 +51,9 @@ const vectors = new Map([
 /** A question stands so many calls below a function that answers. So many functions are looked at for one. */
 const mostDeep = 3;
 const mostLookedAt = 512;
+const longestAsking = 1024;
+/** Of a function that no start was seen to lead to. */
+const mostStepsOfHidden = 20_000;
 /** A function that keeps the answer of several questions has no more bytes. */
 const longestStoring = 4096;
 
@@ -97,10 +101,16 @@ export function arm64Refusals(
     return called.size === 1 && called.has("aborts") ? "aborts" : null;
   };
   const calleesOf = (answers: Answers, stored: Answers): Answering => {
-    const { mayAnswer, asks } = answering(code, pointers, answers, stored, isQuestion);
+    const { mayAnswer, asks, reads } = answering(code, pointers, answers, stored, isQuestion);
+    const answerAt = answerIn(answers);
     return {
-      asks,
-      ...{ endAround: code.endAround, lengthFrom: code.lengthFrom, pointerAt: pointers.at },
+      ...{ asks, reads },
+      // Rust's question without optimization is longer than others.
+      lengthFrom(target) {
+        const length = code.lengthFrom(target);
+        return length <= longestAsking && mayAnswer(target) ? 0 : length;
+      },
+      ...{ endAround: code.endAround, pointerAt: pointers.at },
       isStart: (address) => code.isStart(address) || named.kindAt(address, false) === "auxiliary",
       givenBack: (target, argument) => (isQuestion(target) ? (vectors.get(argument ?? -1) ?? null) : null),
       endOf(target, isPointer) {
@@ -108,13 +118,14 @@ export function arm64Refusals(
         return endingOf(target, isPointer, mostDeep);
       },
       neverReturns: (target) => isEndless(code, target),
-      hasAnswer: () => false,
+      hasAnswer: (place) => answerAt(place) !== null,
       mayAnswer,
     };
   };
   const budget = { left: mostStepsOfFile };
   const plain = calleesOf(answers, new Map());
-  const found = refusalsOfStarts(starts, plain, memoryOf(answers), budget);
+  const visited = new Set<number>();
+  const found = refusalsOfStarts(starts, plain, memoryOf(answers), budget, visited);
   const asking = starts.filter((start) => isAsking(start, plain)).map(({ address }) => address);
   const called = main === null || !asking.includes(main) ? [] : calledIn(code.codeOf(main, longestMain));
   const storing = [
@@ -130,20 +141,53 @@ export function arm64Refusals(
       ? null
       : new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true);
   });
-  if (stored.answers.size === 0) return found;
   const all: Answers = new Map([...stored.answers, ...answers]);
-  const more = refusalsOfStarts(starts, calleesOf(all, stored.answers), memoryOf(all), budget);
+  const callees = calleesOf(all, stored.answers);
+  // Functions that no start was seen to lead to, as behind pointers and many calls.
+  const hidden = main === null ? [] : hiddenRefusals();
+  if (stored.answers.size === 0) return { ...found, mayRefuse: [...found.mayRefuse, ...hidden] };
+  const more = refusalsOfStarts(starts, callees, memoryOf(all), budget, visited);
   const own = more.refuses.filter((name) => !found.refuses.includes(name));
   const isSure = own.length > 0 && !areWritten(stored, code, elf, memoryOf(answers), plain.mayAnswer);
   return {
     refuses: isSure ? more.refuses : found.refuses,
-    mayRefuse: [...more.mayRefuse, ...(isSure ? [] : own)],
+    mayRefuse: [...more.mayRefuse, ...(isSure ? [] : own), ...hidden],
     isWhole: found.isWhole && more.isWhole,
   };
+
+  function hiddenRefusals(): readonly string[] {
+    const asking = askingFunctionsOf(source, elf, functions, {
+      isQuestion,
+      places: new Set(all.keys()),
+      isRead: (at) => callees.reads(at),
+    });
+    const isFollowed = (start: number) =>
+      starts.some(({ address }) => address === start)
+        ? calledIn(code.codeOf(start, longestMain)).every(
+            (each) => !asking.has(each) || callees.mayAnswer(each),
+          )
+        : visited.has(start) && callees.mayAnswer(start);
+    const own = [...asking].filter((start) => !rust.questions.has(start) && !isFollowed(start));
+    const memory = memoryOf(all);
+    const machineFor = (answer: Answer) => arm64Machine(memory, answer);
+    const wide = { ...callees, mayAnswer: (target: number) => asking.has(target) };
+    const names = own.flatMap((start) => {
+      const name = starts.find(({ address }) => address === start)?.name ?? atLoading;
+      const isError = errors.find(({ of }) => of.test(name))?.is ?? (() => false);
+      const { refuses, mayRefuse } = refusalsOf([start], {
+        ...{ callees: wide, machineFor, isError, mayGiveError: name === rustMain },
+        budget: { left: mostStepsOfHidden },
+      });
+      return [...refuses, ...mayRefuse];
+    });
+    return [...new Set(names)];
+  }
 }
 
 interface Answering extends Callees {
   readonly asks: (start: number, longest?: number) => boolean;
+  /** True for ADRP in front of a word that reads an answer. */
+  readonly reads: (at: number) => boolean;
 }
 
 interface Start {
@@ -161,8 +205,16 @@ function refusalsOfStarts(
   callees: Answering,
   memory: Memory,
   budget: { left: number },
+  visited: Set<number>,
 ): Refusals {
-  const machineFor = (answer: Answer) => arm64Machine(memory, answer);
+  const machineFor = (answer: Answer) => {
+    const machine = arm64Machine(memory, answer);
+    const step: typeof machine.step = (place, known) => {
+      if (callees.isStart(place)) visited.add(place);
+      return machine.step(place, known);
+    };
+    return { ...machine, step };
+  };
   const been = new Set<number>();
   const found = starts.flatMap(({ name, address }) => {
     const isError = errors.find(({ of }) => of.test(name))?.is;
@@ -205,25 +257,32 @@ function answering(
       const isAsked =
         called !== null && isQuestion(called) && isOfFeatures(words.slice(Math.max(0, index - 4), index));
       if (isAsked || fieldsIn(each.word) !== null) return true;
-      const page = answers.size > 0 ? pageIn(each) : null;
-      if (page === null) return false;
-      return words.slice(index + 1, index + 1 + mostBetween).some(({ word }) => {
-        const found = distanceIn(word, each.word & 31);
-        const place = page * 4096 + (found?.distance ?? Number.NaN);
-        if (isIn(place) || isIn(pointers.at(place)) || (isStart && atomics.includes(place))) return true;
-        return found?.isAddress === true && isInFront(place);
-      });
+      return readsAnswer(each, words.slice(index + 1, index + 1 + mostBetween), isStart);
     });
+  const readsAnswer = (first: ArmWord, behind: readonly ArmWord[], isStart: boolean) => {
+    const page = answers.size > 0 ? pageIn(first) : null;
+    if (page === null) return false;
+    return behind.some(({ word }) => {
+      const found = distanceIn(word, first.word & 31);
+      const place = page * 4096 + (found?.distance ?? Number.NaN);
+      if (isIn(place) || isIn(pointers.at(place)) || (isStart && atomics.includes(place))) return true;
+      return found?.isAddress === true && isInFront(place);
+    });
+  };
   const mayAnswer = (target: number, deep = mostDeep): boolean =>
     remember(known, target * (mostDeep + 1) + deep, () => {
       if (--left < 0 || armStubOf(code, target) !== null) return false;
-      const words = code.codeOf(target);
+      const words = code.codeOf(target, longestAsking);
       return (
         isAsking(words, false) || (deep > 1 && calledIn(words).some((each) => mayAnswer(each, deep - 1)))
       );
     });
   return {
     mayAnswer: (target: number) => mayAnswer(target),
+    reads(at: number): boolean {
+      const [first, ...behind] = code.wordsIn(at, 4 * (mostBetween + 1));
+      return first !== undefined && readsAnswer(first, behind, false);
+    },
     asks(start: number, longest = longestMain): boolean {
       const words = code.codeOf(start, longest);
       return (
