@@ -52,22 +52,20 @@ const firstLater = 82;
 
 /**
  * The words in which Rust keeps the answer. Each word has 63 bits of the answer; its last bit is set once the answer is there (std_detect,
- * detect/cache.rs). `starts` may ask, and the functions that these call.
+ * detect/cache.rs). `starts` may ask, and the functions that these call; `direct` call the C library's question.
  */
 export function rustAnswers(
   starts: readonly number[],
+  direct: Iterable<number>,
   code: ArmFunctions,
   memory: Memory,
   minor: number | null,
   isQuestion: (target: number) => boolean,
 ): RustAnswers {
   const called = (start: number) => code.codeOf(start, longestQuestion).flatMap((each) => callIn(each) ?? []);
-  const near = new Set(starts);
-  // Without optimization a function stands between, for each feature.
-  for (let deep = 0; deep < 2; deep++)
-    for (const each of [...near]) for (const target of called(each).slice(0, mostQuestions)) near.add(target);
+  const near = starts.flatMap((start) => [start, ...called(start).slice(0, mostQuestions)]);
   const caches = new Map<number, ReturnType<typeof rustCache>>();
-  for (const target of new Set([...near].flatMap(called))) {
+  for (const target of new Set([...direct, ...near.flatMap(called)])) {
     if (caches.size >= mostQuestions) break;
     if (code.codeOf(target, longestQuestion).some(marksLastBit))
       caches.set(target, rustCache(target, code, memory));

@@ -1,10 +1,10 @@
 /** Finds programs and modules for AArch64 that ask for the CPU's features and then refuse by themselves. */
 
-import { remember } from "../../io/collections.ts";
+import { once, remember } from "../../io/collections.ts";
 import type { ByteSource } from "../byte-source.ts";
 import { type Elf, elfType, offsetOfAddress, segmentType } from "../elf/elf.ts";
 import { type Answers, answerIn, namedAnswers, rustAnswers } from "./arm64-answers.ts";
-import { askingFunctionsOf } from "./arm64-callers.ts";
+import { armCalls } from "./arm64-callers.ts";
 import { armConstants } from "./arm64-constants.ts";
 import {
   type ArmFunctions,
@@ -27,7 +27,7 @@ import bits from "./asked-features.json" with { type: "json" };
 import type { FixedPointers } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
 import { type Ending, isEnding, namedCalls } from "./named-calls.ts";
-import type { Answer, Callees } from "./refusal-ways.ts";
+import { type Answer, type Callees, longestAnswer } from "./refusal-ways.ts";
 import {
   atLoading,
   errors,
@@ -51,7 +51,6 @@ const vectors = new Map([
 /** A question stands so many calls below a function that answers. So many functions are looked at for one. */
 const mostDeep = 3;
 const mostLookedAt = 512;
-const longestAsking = 1024;
 /** Of a function that no start was seen to lead to. */
 const mostStepsOfHidden = 20_000;
 /** A function that keeps the answer of several questions has no more bytes. */
@@ -85,7 +84,9 @@ export function arm64Refusals(
     });
   const isRust = main !== null && rustMains.length + (minor ?? 0) > 0;
   const rustStarts = isRust ? [main, ...rustMains] : [];
-  const rust = rustAnswers(rustStarts, code, memoryOf(new Map()), minor, isQuestion);
+  const calls = once(() => armCalls(source, elf, functions));
+  const direct = isRust ? calls().callersOf(isQuestion) : [];
+  const rust = rustAnswers(rustStarts, direct, code, memoryOf(new Map()), minor, isQuestion);
   const answers: Answers = new Map([...namedAnswers(named), ...rust.answers]);
   const starts = [
     ...(main === null ? [] : [{ name: "main", address: main }]),
@@ -100,12 +101,13 @@ export function arm64Refusals(
     const called = new Set(calledIn(code.codeOf(target)).map((each) => endingOf(each, false, deep - 1)));
     return called.size === 1 && called.has("aborts") ? "aborts" : null;
   };
+  // Without optimization Rust's test of a bit is longer than others.
+  const longestAsking = (isRust ? 2 : 1) * longestAnswer;
   const calleesOf = (answers: Answers, stored: Answers): Answering => {
-    const { mayAnswer, asks, reads } = answering(code, pointers, answers, stored, isQuestion);
+    const { mayAnswer, asks, reads } = answering(code, pointers, answers, stored, isQuestion, longestAsking);
     const answerAt = answerIn(answers);
     return {
       ...{ asks, reads },
-      // Rust's question without optimization is longer than others.
       lengthFrom(target) {
         const length = code.lengthFrom(target);
         return length <= longestAsking && mayAnswer(target) ? 0 : length;
@@ -156,11 +158,7 @@ export function arm64Refusals(
   };
 
   function hiddenRefusals(): readonly string[] {
-    const asking = askingFunctionsOf(source, elf, functions, {
-      isQuestion,
-      places: new Set(all.keys()),
-      isRead: (at) => callees.reads(at),
-    });
+    const asking = calls().asking(isQuestion, [...all.keys()], callees.reads);
     const isFollowed = (start: number) =>
       starts.some(({ address }) => address === start)
         ? calledIn(code.codeOf(start, longestMain)).every(
@@ -239,6 +237,7 @@ function answering(
   answers: Answers,
   stored: Answers,
   isQuestion: (target: number) => boolean,
+  longestAsking: number,
 ) {
   // Each atomic operation reads libgcc's byte, and chooses its own way alone.
   const isOfAtomics = (lists: Lists) =>
