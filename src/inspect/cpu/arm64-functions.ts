@@ -122,3 +122,14 @@ export function isEndless({ codeOf, lengthFrom }: ArmFunctions, target: number):
   };
   return code.some((each) => callIn(each) !== null) && !code.some(leaves);
 }
+
+/** True for a function that gives back the address of a value and in X1 that of a table of functions, as Rust gives an error back. */
+export function givesObject(code: readonly ArmWord[]): boolean {
+  const ends = code.flatMap(({ word }, index) => (word === 0xd65f_03c0 ? index : []));
+  const isAddress = (index: number) => {
+    const before = code.slice(Math.max(0, index - 12), index).map(({ word }) => word);
+    const page = before.findLastIndex((word) => has(word, 0x9f00_001f, 0x9000_0001));
+    return page >= 0 && before.slice(page).some((word) => has(word, 0xffc0_03ff, 0x9100_0021));
+  };
+  return ends.length > 0 && ends.every(isAddress);
+}

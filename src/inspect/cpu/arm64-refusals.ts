@@ -13,6 +13,7 @@ import {
   armStubOf,
   calledIn,
   callIn,
+  givesObject,
   isEndless,
   isGetauxval,
   jumpIn,
@@ -120,6 +121,7 @@ export function arm64Refusals(
         return endingOf(target, isPointer, mostDeep);
       },
       neverReturns: (target) => isEndless(code, target),
+      givesAddress: (target) => isRust && givesObject(code.codeOf(target)),
       hasAnswer: (place) => answerAt(place) !== null,
       mayAnswer,
     };

@@ -30,7 +30,7 @@ export function arm64Machine(memory: Memory, answer: Answer, keeps = kept): Mach
       untaken: keeps === kept ? temporary : new Set<number>(),
       free: () => {},
     },
-    isThorough: keeps === kept,
+    ...(keeps === kept ? { isThorough: true, long: 8 } : {}),
     step(place, before) {
       const word = memory.codeAt(place);
       if (word === null) return { kind: "lost" };

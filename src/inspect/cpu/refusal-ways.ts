@@ -39,6 +39,8 @@ interface Leaving {
 export interface Machine {
   readonly result: number;
   readonly argument: number;
+  /** The register with the address at which a result begins that is too long. */
+  readonly long?: number;
   readonly stack: number;
   /** The registers that a called function gives back, the stack's among them. */
   readonly kept: ReadonlySet<number>;
@@ -106,6 +108,8 @@ const mostLeaving = 3;
 export const longestAnswer = 512;
 /** Addresses below 0 are of the stack. */
 const stack = -(2 ** 40);
+/** Where a start leaves a result that no register has room for. */
+const longResult = stack + 4096;
 
 export interface Walk {
   readonly callees: Callees;
@@ -164,6 +168,7 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
   function begin([first = 0, ...following]: readonly number[], before: Known["registers"] = new Map()): Node {
     const data = [...before].filter(([name]) => name >= firstData);
     const registers = new Map<number, Value>([[machine.stack, { at: stack }], ...data]);
+    if (machine.long !== undefined) registers.set(machine.long, { at: longResult });
     return { place: first, registers, flags: null, callers: [], following };
   }
 
@@ -273,20 +278,28 @@ function callReader({ callees, isError, machine, answer }: Calling) {
       const bits = result === undefined || "at" in result ? noBits : result;
       const isRefused = isError(bits);
       found.add(isRefused ? "refused" : "passed");
-      // A code of one byte is the shortest result.
-      if (!isRefused && (bits.zeros & maskOf(1)) === maskOf(1)) found.add("zero");
+      const long = registers.get(longResult);
+      if (!isRefused && isSuccess(long === undefined || "at" in long ? bits : long)) found.add("zero");
       return null;
     }
     const data = [...registers].filter(([name]) => name >= firstData);
     const own = given(new Map([...caller.registers, ...data]), result);
     const top = caller.registers.get(machine.stack);
     if (machine.isThorough && top !== undefined && "at" in top)
-      for (const [name, value] of registers)
-        if (name < 0 && name >= top.at && isAsked(value)) own.set(name, value);
+      for (const [name, value] of registers) if (name < 0 && name >= top.at) own.set(name, value);
     return { ...node, place: caller.place, registers: own, flags: null, callers: callers.slice(0, -1) };
   }
 
   return { follow, returned };
+}
+
+/**
+ * A code of one byte is the shortest result. Where an error is a text, a length that no text has stands for none: the highest bit alone, and a small
+ * number for the kind.
+ */
+function isSuccess(result: Bits): boolean {
+  const isNone = numberOf(result) !== null && result.ones >> 8n === 1n << 55n;
+  return isNone || (result.zeros & maskOf(1)) === maskOf(1);
 }
 
 /**
