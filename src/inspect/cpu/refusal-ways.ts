@@ -308,20 +308,25 @@ function isSuccess(result: Bits): boolean {
  */
 function keptOf(
   registers: Known["registers"],
-  { kept, untaken, result }: Machine,
+  { kept, untaken, result, isThorough }: Machine,
   given: Value | null = null,
 ): Map<number, Value> {
-  const isHanded = [...registers].some(
-    ([name, value]) => name >= 0 && !kept.has(name) && !untaken.has(name) && "at" in value && value.at < 0,
+  const handed = [...registers].flatMap(([name, value]) =>
+    name >= 0 && !kept.has(name) && !untaken.has(name) && "at" in value && value.at < 0 ? value.at : [],
   );
-  const isOut = isHanded || registers.has(handedOut[0]);
-  const stays = (value: Value) => !isHanded && (!isOut || isAsked(value));
+  const before = registers.get(handedOut[0]);
+  const isOut = handed.length > 0 || before !== undefined;
+  const lowest = Math.min(...handed, before !== undefined && "at" in before ? before.at : 0);
+  // What is handed out has its address where it begins.
+  const isBelow = (name: number) => isThorough === true && name < lowest;
+  const stays = (name: number, value: Value) =>
+    isBelow(name) || (handed.length === 0 && (!isOut || isAsked(value)));
   const own = new Map(
     [...registers].filter(
-      ([name, value]) => kept.has(name) || name >= firstData || (name < 0 && stays(value)),
+      ([name, value]) => kept.has(name) || name >= firstData || (name < 0 && stays(name, value)),
     ),
   );
-  if (isOut) own.set(...handedOut);
+  if (isOut) own.set(handedOut[0], isThorough ? { at: lowest } : handedOut[1]);
   return given == null ? own : own.set(result, given);
 }
 
