@@ -53,7 +53,7 @@ const vectors = new Map([
 const mostDeep = 3;
 const mostLookedAt = 512;
 /** Of a function that no start was seen to lead to. */
-const mostStepsOfHidden = 20_000;
+const [mostStepsOfHidden, mostStepsOfAllHidden] = [5000, 100_000];
 /** A function that keeps the answer of several questions has no more bytes. */
 const longestStoring = 4096;
 
@@ -171,13 +171,18 @@ export function arm64Refusals(
     const memory = memoryOf(all);
     const machineFor = (answer: Answer) => arm64Machine(memory, answer);
     const wide = { ...callees, mayAnswer: (target: number) => asking.has(target) };
+    let left = mostStepsOfAllHidden;
     const names = own.flatMap((start) => {
       const name = starts.find(({ address }) => address === start)?.name ?? atLoading;
       const isError = errors.find(({ of }) => of.test(name))?.is ?? (() => false);
+      const budget = { left: Math.min(mostStepsOfHidden, left) };
       const { refuses, mayRefuse } = refusalsOf([start], {
         ...{ callees: wide, machineFor, isError, mayGiveError: name === rustMain },
-        budget: { left: mostStepsOfHidden },
+        ...{ budget, isHidden: true },
       });
+      left -= Math.max(0, mostStepsOfHidden - budget.left);
+      if (process.env.DBG)
+        console.log("hidden", start.toString(16), refuses.length, mayRefuse.length, budget.left, own.length);
       return [...refuses, ...mayRefuse];
     });
     return [...new Set(names)];

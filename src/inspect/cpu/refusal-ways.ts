@@ -118,6 +118,8 @@ export interface Walk {
   readonly isError: (result: Bits) => boolean;
   /** The start gives zero or an error back, and nobody knows all errors. */
   readonly mayGiveError?: boolean;
+  /** Nobody knows whether the start is called: where the budget ends, no more is told. */
+  readonly isHidden?: boolean;
   readonly budget: { left: number };
   /** The names that the bits stand for which were read. */
   readonly seen: Set<string>;

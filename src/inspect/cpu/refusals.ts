@@ -150,12 +150,16 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
         isPlain ||
         (givesZero && !isCut && !ends.has("zero")) ||
         decided.some((node) => !walk.ends(node, new Set([name])).ends.has("passed"));
+      if (context.isHidden && context.budget.left < 0) break;
       const features = findMarch(name)?.features ?? name.split("|");
       const isKnown = !name.includes("|");
       if (isBranch || context.budget.left < 0)
         for (const feature of features) (isPlain && isKnown ? refuses : mayRefuse).add(feature);
     }
-    if (always.unclear.some((each) => !resolved.has(each.branch) && mayBeRefusal(each)))
+    if (
+      context.budget.left >= 0 &&
+      always.unclear.some((each) => !resolved.has(each.branch) && mayBeRefusal(each))
+    )
       for (const name of seen) for (const feature of name.split("|")) mayRefuse.add(feature);
     return {
       refuses: [...refuses].sort(),
