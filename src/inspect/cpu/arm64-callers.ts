@@ -1,6 +1,5 @@
 /** Finds the functions of a program for AArch64 that ask for the CPU's features, and those that call them, wherever these stand. */
 
-import { remember } from "../../io/collections.ts";
 import type { ByteSource } from "../byte-source.ts";
 import { type Elf, executableSection } from "../elf/elf.ts";
 import { pageIn } from "./arm64-functions.ts";
@@ -16,11 +15,12 @@ export type ArmCalls = ReturnType<typeof armCalls>;
 
 /** Reads all calls of a file, and jumps from function to function. */
 export function armCalls(source: ByteSource, elf: Elf, ranges: ReturnType<typeof readFunctionRanges>) {
-  const calls: { from: number; to: number }[] = [];
+  /** Of each call its place, and where it leads. */
+  const [from, to]: [number[], number[]] = [[], []];
   /** Places of MRS, by which programs ask. */
   const asked: number[] = [];
-  /** Places of ADRP by the page. */
-  const pages = new Map<number, number[]>();
+  /** Of each ADRP its place and its page. */
+  const [adrp, pages]: [number[], number[]] = [[], []];
   const startOf = (at: number) => {
     const index = ranges.firstFrom(at + 1) - 1;
     const start = index < 0 ? 0 : ranges.addressAt(index);
@@ -30,35 +30,39 @@ export function armCalls(source: ByteSource, elf: Elf, ranges: ReturnType<typeof
   for (const { address, offset, size } of elf.sections.filter(
     ({ flags }) => (flags & executableSection) !== 0,
   ))
-    for (let from = 0; from < size; from += pieceBytes) {
-      const bytes = source.read(offset + from, Math.min(pieceBytes, size - from));
+    for (let piece = 0; piece < size; piece += pieceBytes) {
+      const bytes = source.read(offset + piece, Math.min(pieceBytes, size - piece));
       const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
       for (let each = 0; each + 4 <= bytes.length; each += 4) {
         const word = view.getUint32(each, true);
-        const at = address + from + each;
-        const to = at + 4 * ((word << 6) >> 6);
-        const page = pageIn({ at, word });
-        if (word >>> 26 === 0x25 || (word >>> 26 === 5 && isStart(to))) calls.push({ from: at, to });
-        else if (page !== null) remember(pages, page, () => []).push(at);
-        else if (fieldsIn(word) !== null) asked.push(at);
+        const at = address + piece + each;
+        const kind = word >>> 26;
+        if (kind === 0x25 || kind === 5) {
+          const target = at + 4 * ((word << 6) >> 6);
+          if (kind === 5 && !isStart(target)) continue;
+          from.push(at);
+          to.push(target);
+        } else if ((word & 0x9f00_0000) >>> 0 === 0x9000_0000) {
+          adrp.push(at);
+          pages.push(pageIn({ at, word }) ?? -1);
+        } else if (fieldsIn(word) !== null) asked.push(at);
       }
     }
   const startsOf = (places: readonly number[]) => new Set(places.flatMap((at) => startOf(at) ?? []));
   const callersOf = (isWanted: (target: number) => boolean) =>
-    startsOf(calls.filter(({ to }) => isWanted(to)).map(({ from }) => from));
+    startsOf(from.filter((_, each) => isWanted(to[each] ?? 0)));
   return {
     callersOf,
-    /** The starts of functions that ask or read the answer in one of the places, and of those that call them, the nearest first. `isRead` is true for ADRP of such a place. */
+    /** The starts of functions that ask or read the answer and of those that call them, the nearest first. `near` has the pages of answers, `isRead` is true for ADRP of an answer. */
     asking(
       isQuestion: (target: number) => boolean,
-      places: readonly number[],
+      near: ReadonlySet<number>,
       isRead: (at: number) => boolean,
     ): ReadonlySet<number> {
-      const near = new Set(places.map((place) => Math.floor(place / 4096)));
-      const reads = [...near].flatMap((page) => pages.get(page) ?? []).filter(isRead);
+      const reads = adrp.filter((at, each) => near.has(pages[each] ?? -1) && isRead(at));
       const asking = new Set([...callersOf(isQuestion), ...startsOf([...asked, ...reads])]);
       let last: ReadonlySet<number> = asking;
-      for (let above = 0; above < mostAbove && last.size > 0; above++) {
+      for (let above = 0; above < mostAbove && last.size > 0 && asking.size < mostAsking; above++) {
         const before = last;
         last = new Set([...callersOf((target) => before.has(target))].filter((each) => !asking.has(each)));
         for (const each of last) if (asking.size < mostAsking) asking.add(each);

@@ -102,12 +102,11 @@ export function behindStub(main: number, { codeAt }: Pick<ArmFunctions, "codeAt"
  * with AT_SECURE, and then goes through the kernel's pairs of numbers by LDR with a step of 16 (glibc and musl, getauxval.c).
  */
 export function isGetauxval({ codeOf }: Pick<ArmFunctions, "codeOf">, target: number): boolean {
-  const code = codeOf(target).map(({ word }) => word);
-  const [first, second] = code
-    .slice(0, 12)
-    .flatMap((word) => (has(word, 0xffc0_03ff, 0xf100_001f) ? [(word >>> 10) & 0xfff] : []));
-  const isStep = (word: number) => has(word, 0xffff_fc00, 0xf841_0400);
-  return (first === 16 && second === 26) || (first === 23 && code.some(isStep));
+  const [first, second] = codeOf(target, 48).flatMap(({ word }) =>
+    has(word, 0xffc0_03ff, 0xf100_001f) ? [(word >>> 10) & 0xfff] : [],
+  );
+  const isStep = ({ word }: ArmWord) => has(word, 0xffff_fc00, 0xf841_0400);
+  return (first === 16 && second === 26) || (first === 23 && codeOf(target).some(isStep));
 }
 
 /** A function that ends the program by what it calls, as Rust's own exit does: there is no way back, nor to another function. */

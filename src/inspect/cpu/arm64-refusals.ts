@@ -53,7 +53,8 @@ const vectors = new Map([
 const mostDeep = 3;
 const mostLookedAt = 512;
 /** Of a function that no start was seen to lead to. */
-const [mostStepsOfHidden, mostStepsOfAllHidden] = [5000, 100_000];
+const mostInTable = 2 ** 16;
+const [mostStepsOfHidden, mostStepsOfAllHidden] = [5000, 40_000];
 /** A function that keeps the answer of several questions has no more bytes. */
 const longestStoring = 4096;
 
@@ -160,7 +161,13 @@ export function arm64Refusals(
   };
 
   function hiddenRefusals(): readonly string[] {
-    const asking = calls().asking(isQuestion, [...all.keys()], callees.reads);
+    const { address = 0, size = 0 } = elf.sections.find(({ name }) => name === ".got") ?? {};
+    const table = Array.from({ length: Math.min(size / 8, mostInTable) }, (_, each) => address + 8 * each);
+    const places = [...all.keys(), ...table.filter((place) => all.has(pointers.at(place) ?? -1))];
+    const pages = new Set(
+      places.flatMap((place) => [place, place - mostInFront].map((each) => Math.floor(each / 4096))),
+    );
+    const asking = calls().asking(isQuestion, pages, callees.reads);
     const isFollowed = (start: number) =>
       starts.some(({ address }) => address === start)
         ? calledIn(code.codeOf(start, longestMain)).every(
@@ -181,8 +188,6 @@ export function arm64Refusals(
         ...{ budget, isHidden: true },
       });
       left -= Math.max(0, mostStepsOfHidden - budget.left);
-      if (process.env.DBG)
-        console.log("hidden", start.toString(16), refuses.length, mayRefuse.length, budget.left, own.length);
       return [...refuses, ...mayRefuse];
     });
     return [...new Set(names)];

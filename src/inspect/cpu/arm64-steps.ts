@@ -208,11 +208,15 @@ function conditional(
     const a = numberIn(registers, one);
     const b = field(word, 11, 1) === 1 ? known.constant(other) : numberIn(registers, other);
     const sign = (word & 1) === 0 ? (word & 8) !== 0 : null;
-    if (decided === false) return { flags: { zero: (word & 4) !== 0, carry: (word & 2) !== 0, sign, asked } };
-    if (decided === null && asked) return { flags: { zero: null, carry: null, sign: null, asked } };
-    if (decided === null || a === null || b === null) return { flags: null };
-    const left = compared(a, b, word >>> 31 === 1 ? 8 : 4);
-    return { flags: { ...left, asked: asked || left.asked } };
+    const given = { zero: (word & 4) !== 0, carry: (word & 2) !== 0, sign, asked };
+    if (decided === false) return { flags: given };
+    const left = a === null || b === null ? null : compared(a, b, word >>> 31 === 1 ? 8 : 4);
+    if (decided === true) return { flags: left && { ...left, asked: asked || left.asked } };
+    // What both have in common.
+    const either = (name: "zero" | "carry" | "sign") => (left?.[name] === given[name] ? given[name] : null);
+    const isAsked = asked || left?.asked === true;
+    const [zero, carry] = [either("zero"), either("carry")];
+    return { flags: isAsked ? { zero, carry, sign: either("sign"), asked: isAsked } : null };
   }
   if (!has(word, 0x3fe0_0800, 0x1a80_0000)) return null;
   const kind = field(word, 30, 1) * 2 + field(word, 10, 1);
