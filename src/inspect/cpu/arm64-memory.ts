@@ -3,7 +3,7 @@
 import * as known from "./known-bits.ts";
 import type { Bits, Flags, Value } from "./known-bits.ts";
 import type { Answer } from "./refusal-ways.ts";
-import { firstData, isAsked, type Known } from "./way-states.ts";
+import { firstData, isAsked } from "./way-states.ts";
 import { extendedIn } from "./arm64-numbers.ts";
 import { field, has, numberIn, signed, stack } from "./arm64-words.ts";
 import { halvesOf, setHalf } from "./arm64-vectors.ts";

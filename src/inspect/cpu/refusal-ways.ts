@@ -3,7 +3,17 @@
 import type { Bits, Value } from "./known-bits.ts";
 import { maskOf, noBits, numberOf } from "./known-bits.ts";
 import type { Ending } from "./named-calls.ts";
-import { firstData, handedOut, isAsked, keyOf, type Known, meetings, type Node } from "./way-states.ts";
+import {
+  firstData,
+  handedOut,
+  isAsked,
+  isSuccess,
+  keptOf,
+  keyOf,
+  type Known,
+  meetings,
+  type Node,
+} from "./way-states.ts";
 
 /** Gives the bits that the CPU answers, by their names, from the bit `shift` on; a bit named 0 is zero, and one named 1 is one. */
 export type Answer = (names: readonly string[], shift: number) => Bits;
@@ -293,43 +303,6 @@ function callReader({ callees, isError, machine, answer }: Calling) {
   }
 
   return { follow, returned };
-}
-
-/**
- * A code of one byte is the shortest result. Where an error is a text, a length that no text has stands for none: the highest bit alone, and a small
- * number for the kind.
- */
-function isSuccess(result: Bits): boolean {
-  const isNone = numberOf(result) !== null && result.ones >> 8n === 1n << 55n;
-  return isNone || (result.zeros & maskOf(1)) === maskOf(1);
-}
-
-/**
- * What a function gives back stands in a register, beside those that it keeps. What is on the stack stays, unless the function got the
- * address of a place on the stack; and other numbers than answers only where nobody ever got one.
- */
-function keptOf(
-  registers: Known["registers"],
-  { kept, untaken, result, isThorough }: Machine,
-  given: Value | null = null,
-): Map<number, Value> {
-  const handed = [...registers].flatMap(([name, value]) =>
-    name >= 0 && !kept.has(name) && !untaken.has(name) && "at" in value && value.at < 0 ? value.at : [],
-  );
-  const before = registers.get(handedOut[0]);
-  const isOut = handed.length > 0 || before !== undefined;
-  const lowest = Math.min(...handed, before !== undefined && "at" in before ? before.at : 0);
-  // What is handed out has its address where it begins.
-  const isBelow = (name: number) => isThorough === true && name < lowest;
-  const stays = (name: number, value: Value) =>
-    isBelow(name) || (handed.length === 0 && (!isOut || isAsked(value)));
-  const own = new Map(
-    [...registers].filter(
-      ([name, value]) => kept.has(name) || name >= firstData || (name < 0 && stays(name, value)),
-    ),
-  );
-  if (isOut) own.set(handedOut[0], isThorough ? { at: lowest } : handedOut[1]);
-  return given == null ? own : own.set(result, given);
 }
 
 function statusEnd(status: Value | undefined, unknown: End): End {

@@ -1,6 +1,7 @@
 /** Tells states of a way through a program apart, and forgets what is known where too many ways meet. */
 
-import { type Flags, noBits, type Value } from "./known-bits.ts";
+import { type Bits, type Flags, maskOf, noBits, numberOf, type Value } from "./known-bits.ts";
+import type { Machine } from "./refusal-ways.ts";
 
 export interface Known {
   /** By the number of the register; below 0 by the place on the stack, for the CPU's answers alone; from {@link firstData} on by the place of data. */
@@ -65,4 +66,41 @@ export function keyOf({ registers, flags, ...node }: Node): string {
     "at" in value ? `${name}@${value.at}` : `${name}=${value.zeros}/${value.ones}${value.asked}`,
   );
   return `${placesOf(node)} ${values.sort().join()} ${flags?.zero}${flags?.carry}${flags?.sign}${flags?.asked}`;
+}
+
+/**
+ * What a function gives back stands in a register, beside those that it keeps. What is on the stack stays, unless the function got the
+ * address of a place on the stack; and other numbers than answers only where nobody ever got one.
+ */
+export function keptOf(
+  registers: Known["registers"],
+  { kept, untaken, result, isThorough }: Pick<Machine, "kept" | "untaken" | "result" | "isThorough">,
+  given: Value | null = null,
+): Map<number, Value> {
+  const handed = [...registers].flatMap(([name, value]) =>
+    name >= 0 && !kept.has(name) && !untaken.has(name) && "at" in value && value.at < 0 ? value.at : [],
+  );
+  const before = registers.get(handedOut[0]);
+  const isOut = handed.length > 0 || before !== undefined;
+  const lowest = Math.min(...handed, before !== undefined && "at" in before ? before.at : 0);
+  // What is handed out has its address where it begins.
+  const isBelow = (name: number) => isThorough === true && name < lowest;
+  const stays = (name: number, value: Value) =>
+    isBelow(name) || (handed.length === 0 && (!isOut || isAsked(value)));
+  const own = new Map(
+    [...registers].filter(
+      ([name, value]) => kept.has(name) || name >= firstData || (name < 0 && stays(name, value)),
+    ),
+  );
+  if (isOut) own.set(handedOut[0], isThorough ? { at: lowest } : handedOut[1]);
+  return given == null ? own : own.set(result, given);
+}
+
+/**
+ * A code of one byte is the shortest result. Where an error is a text, a length that no text has stands for none: the highest bit alone, and a small
+ * number for the kind.
+ */
+export function isSuccess(result: Bits): boolean {
+  const isNone = numberOf(result) !== null && result.ones >> 8n === 1n << 55n;
+  return isNone || (result.zeros & maskOf(1)) === maskOf(1);
 }
