@@ -17,6 +17,8 @@ export type ArmCalls = ReturnType<typeof armCalls>;
 export function armCalls(source: ByteSource, elf: Elf, ranges: ReturnType<typeof readFunctionRanges>) {
   /** Of each call its place, and where it leads. */
   const [from, to]: [number[], number[]] = [[], []];
+  // Sections of a hostile file are the whole file each.
+  let left = source.size;
   /** Places of MRS, by which programs ask. */
   const asked: number[] = [];
   /** Of each ADRP its place and its page. */
@@ -30,8 +32,9 @@ export function armCalls(source: ByteSource, elf: Elf, ranges: ReturnType<typeof
   for (const { address, offset, size } of elf.sections.filter(
     ({ flags }) => (flags & executableSection) !== 0,
   ))
-    for (let piece = 0; piece < size; piece += pieceBytes) {
+    for (let piece = 0; piece < size && left > 0; piece += pieceBytes) {
       const bytes = source.read(offset + piece, Math.min(pieceBytes, size - piece));
+      left -= bytes.length;
       const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
       for (let each = 0; each + 4 <= bytes.length; each += 4) {
         const word = view.getUint32(each, true);

@@ -1,7 +1,7 @@
 /** Follows all ways through the code of a program, with the answers of a CPU without a feature. */
 
 import type { Bits, Value } from "./known-bits.ts";
-import { maskOf, noBits, numberOf } from "./known-bits.ts";
+import { noBits, numberOf } from "./known-bits.ts";
 import type { Ending } from "./named-calls.ts";
 import {
   firstData,
