@@ -145,7 +145,7 @@ function writtenBy(
   function lookAt(all: readonly string[]): boolean {
     const own = wordsWithout(all);
     if (own === null) return false;
-    if ([...own].every(([place, { zeros }]) => always?.get(place)?.zeros === zeros)) return true;
+    if ([...(always ?? [])].every(([place, { zeros }]) => own.get(place)?.zeros === zeros)) return true;
     const [only, second] = all;
     if (only !== undefined && second === undefined) without.set(only, own);
     const half = Math.ceil(all.length / 2);
