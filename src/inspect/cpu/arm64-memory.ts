@@ -39,7 +39,9 @@ export interface State {
 }
 
 /** Loads and stores. */
-export function access(word: number, { registers, memory, answer }: State): void {
+export function access(word: number, state: State): void {
+  const { registers } = state;
+  const { read, leave } = placesOf(state);
   const [to, base, second] = [field(word, 0, 5), field(word, 5, 5), field(word, 10, 5)];
   const isVector = field(word, 26, 1) === 1;
   const before = registers.get(base);
@@ -123,6 +125,27 @@ export function access(word: number, { registers, memory, answer }: State): void
     return known.numberOf(extendedIn(value, field(word, 13, 3), count));
   }
 
+  function store(name: number, place: number, bytes: number): void {
+    if (!isVector) {
+      leave(place, name === stack ? known.constant(0) : (registers.get(name) ?? null), bytes);
+      return;
+    }
+    for (const [half, key] of halvesOf(name).entries()) {
+      const own = Math.min(8, bytes - 8 * half);
+      const value = registers.get(key);
+      const bits = value === undefined || "at" in value ? null : value;
+      // On the stack words are kept one by one: structures have members of four bytes.
+      const width = place < 0 ? Math.min(4, own) : own;
+      for (let at = 0; at < own; at += width)
+        leave(place + 8 * half + at, bits && known.narrow(bits, width, 8 * at), width);
+    }
+  }
+}
+
+/** What a way knows of places: reads and leaves numbers. */
+function placesOf({ registers, memory, answer }: State) {
+  return { read, leave };
+
   function read(place: number, bytes: number): Value | null {
     const kept = keptAt(place, bytes);
     if (place < 0 || kept !== null) return kept;
@@ -147,22 +170,6 @@ export function access(word: number, { registers, memory, answer }: State): void
     if (around === undefined || "at" in around) return null;
     const cut = known.narrow(around, bytes, 8 * before);
     return ((cut.zeros | cut.ones) & known.maskOf(Math.min(bytes, 8 - before))) === 0n ? null : cut;
-  }
-
-  function store(name: number, place: number, bytes: number): void {
-    if (!isVector) {
-      leave(place, name === stack ? known.constant(0) : (registers.get(name) ?? null), bytes);
-      return;
-    }
-    for (const [half, key] of halvesOf(name).entries()) {
-      const own = Math.min(8, bytes - 8 * half);
-      const value = registers.get(key);
-      const bits = value === undefined || "at" in value ? null : value;
-      // On the stack words are kept one by one: structures have members of four bytes.
-      const width = place < 0 ? Math.min(4, own) : own;
-      for (let at = 0; at < own; at += width)
-        leave(place + 8 * half + at, bits && known.narrow(bits, width, 8 * at), width);
-    }
   }
 
   function leave(place: number, value: Value | null, bytes: number): void {

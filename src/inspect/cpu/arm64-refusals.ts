@@ -122,35 +122,12 @@ export function arm64Refusals(
       ...called.slice(0, mostCallees).filter((each) => plain.asks(each, longestStoring)),
     ]),
   ];
-  const stored = storedAnswers(storing, memoryOf(answers), plain, (place) => {
-    const offset = offsetOfAddress(elf, place);
-    const bytes = offset === null ? null : source.read(offset, 8);
-    return bytes === null || bytes.length < 8
-      ? null
-      : new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true);
-  });
+  const stored = storedAnswers(storing, memoryOf(answers), plain, (place) => wordAt(source, elf, place));
   const all: Answers = new Map([...stored.answers, ...answers]);
   const callees = calleesOf(all, stored.answers);
   // Functions that no start was seen to lead to, as behind pointers and many calls.
-  const hidden = main === null ? [] : hiddenRefusals();
-  if (stored.answers.size === 0) return { ...found, mayRefuse: [...found.mayRefuse, ...hidden] };
-  const more = refusalsOfStarts(starts, callees, memoryOf(all), budget, visited);
-  const own = more.refuses.filter((name) => !found.refuses.includes(name));
-  const isSure = own.length > 0 && !areWritten(stored, code, elf, memoryOf(answers), plain.mayAnswer);
-  return {
-    refuses: isSure ? more.refuses : found.refuses,
-    mayRefuse: [...more.mayRefuse, ...(isSure ? [] : own), ...hidden],
-    isWhole: found.isWhole && more.isWhole,
-  };
-
-  function hiddenRefusals(): readonly string[] {
-    const { address = 0, size = 0 } = elf.sections.find(({ name }) => name === ".got") ?? {};
-    const table = Array.from({ length: Math.min(size / 8, mostInTable) }, (_, each) => address + 8 * each);
-    const places = [...all.keys(), ...table.filter((place) => all.has(pointers.at(place) ?? -1))];
-    const pages = new Set(
-      places.flatMap((place) => [place, place - mostInFront].map((each) => Math.floor(each / 4096))),
-    );
-    const asking = calls().asking(isQuestion, pages, callees.reads);
+  const hidden = () => {
+    const asking = calls().asking(isQuestion, pagesOf(elf, [...all.keys()], pointers), callees.reads);
     const isFollowed = (start: number) =>
       starts.some(({ address }) => address === start)
         ? calledIn(code.codeOf(start, longestMain)).every(
@@ -158,23 +135,61 @@ export function arm64Refusals(
           )
         : visited.has(start) && callees.mayAnswer(start);
     const own = [...asking].filter((start) => !rust.questions.has(start) && !isFollowed(start));
-    const memory = memoryOf(all);
-    const machineFor = (answer: Answer) => arm64Machine(memory, answer);
     const wide = { ...callees, mayAnswer: (target: number) => asking.has(target) };
-    let left = mostStepsOfAllHidden;
-    const names = own.flatMap((start) => {
-      const name = starts.find(({ address }) => address === start)?.name ?? atLoading;
-      const isError = errors.find(({ of }) => of.test(name))?.is ?? (() => false);
-      const budget = { left: Math.min(mostStepsOfHidden, left) };
-      const { refuses, mayRefuse } = refusalsOf([start], {
-        ...{ callees: wide, machineFor, isError, mayGiveError: name === rustMain },
-        ...{ budget, isHidden: true },
-      });
-      left -= Math.max(0, mostStepsOfHidden - budget.left);
-      return [...refuses, ...mayRefuse];
+    return hiddenRefusals(own, starts, wide, memoryOf(all));
+  };
+  const behind = main === null ? [] : hidden();
+  if (stored.answers.size === 0) return { ...found, mayRefuse: [...found.mayRefuse, ...behind] };
+  const more = refusalsOfStarts(starts, callees, memoryOf(all), budget, visited);
+  const own = more.refuses.filter((name) => !found.refuses.includes(name));
+  const isSure = own.length > 0 && !areWritten(stored, code, elf, memoryOf(answers), plain.mayAnswer);
+  return {
+    refuses: isSure ? more.refuses : found.refuses,
+    mayRefuse: [...more.mayRefuse, ...(isSure ? [] : own), ...behind],
+    isWhole: found.isWhole && more.isWhole,
+  };
+}
+
+/** The eight bytes of a place in the file; null outside it. */
+function wordAt(source: ByteSource, elf: Elf, place: number): bigint | null {
+  const offset = offsetOfAddress(elf, place);
+  const bytes = offset === null ? null : source.read(offset, 8);
+  return bytes === null || bytes.length < 8
+    ? null
+    : new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true);
+}
+
+/** The pages in which places stand, and pointers to them. */
+function pagesOf(elf: Elf, places: readonly number[], pointers: FixedPointers): ReadonlySet<number> {
+  const { address = 0, size = 0 } = elf.sections.find(({ name }) => name === ".got") ?? {};
+  const table = Array.from({ length: Math.min(size / 8, mostInTable) }, (_, each) => address + 8 * each);
+  const wanted = new Set(places);
+  const all = [...places, ...table.filter((place) => wanted.has(pointers.at(place) ?? -1))];
+  return new Set(all.flatMap((place) => [place, place - mostInFront].map((each) => Math.floor(each / 4096))));
+}
+
+/** The features without which functions end the program that no start was seen to lead to. */
+function hiddenRefusals(
+  asking: readonly number[],
+  starts: readonly Start[],
+  callees: Answering,
+  memory: Memory,
+): readonly string[] {
+  const machineFor = (answer: Answer) => arm64Machine(memory, answer);
+  let left = mostStepsOfAllHidden;
+  const names = asking.flatMap((start) => {
+    const name = starts.find(({ address }) => address === start)?.name ?? atLoading;
+    const isError = errors.find(({ of }) => of.test(name))?.is ?? (() => false);
+    const budget = { left: Math.min(mostStepsOfHidden, left) };
+    left -= budget.left;
+    const { refuses, mayRefuse } = refusalsOf([start], {
+      ...{ callees, machineFor, isError, mayGiveError: name === rustMain },
+      ...{ budget, isHidden: true },
     });
-    return [...new Set(names)];
-  }
+    left += Math.max(0, budget.left);
+    return [...refuses, ...mayRefuse];
+  });
+  return [...new Set(names)];
 }
 
 interface Start {

@@ -130,99 +130,104 @@ export function executeVector(word: number, registers: Registers): boolean {
     put([all, all], 8);
   } else {
     const sources = [one, ...(has(word, 0x1f20_0000, 0x0e20_0000) ? [other] : [])];
-    if (!followed()) {
+    if (!followed(word, registers, put)) {
       const isAsked = sources.some((name) => halvesOf(name).some((half) => halfOf(registers, half).asked));
       for (const half of halvesOf(to))
         setHalf(registers, half, isAsked ? { ...known.noBits, asked: true } : null);
     }
   }
   return true;
+}
 
-  function followed(): boolean {
-    const size = 2 ** field(word, 22, 2);
-    const lanes = (name: number, width: number) => lanesOf(registers, name, width);
-    const same = has(word, 0x9f20_0400, 0x0e20_0400) ? sameOf(word) : null;
-    if (same !== null) {
-      const width = field(word, 11, 5) === 3 ? 8 : size;
-      const second = lanes(other, width);
+type Put = (lanes: readonly Bits[], bytes: number) => void;
+
+/** Operations on lanes, shifts and permutations; false for others. */
+function followed(word: number, registers: Registers, put: Put): boolean {
+  const [to, one, other] = [field(word, 0, 5), field(word, 5, 5), field(word, 16, 5)];
+  const isWhole = field(word, 30, 1) === 1;
+  const size = 2 ** field(word, 22, 2);
+  const lanes = (name: number, width: number) => lanesOf(registers, name, width);
+  const same = has(word, 0x9f20_0400, 0x0e20_0400) ? sameOf(word) : null;
+  if (same !== null) {
+    const width = field(word, 11, 5) === 3 ? 8 : size;
+    const second = lanes(other, width);
+    put(
+      lanes(one, width).map((each, at) => same(each, second[at] ?? known.noBits, width)),
+      width,
+    );
+    return true;
+  }
+  const isMisc = has(word, 0x9f3e_0c00, 0x0e20_0800);
+  const kind = field(word, 29, 1) * 32 + field(word, 12, 5);
+  // NOT, CMEQ with zero, NEG of what is all zeros or ones, XTN.
+  if (isMisc && kind === 37 && size === 1) put(lanes(one, 8).map(known.not), 8);
+  else if (isMisc && kind === 9)
+    put(
+      lanes(one, size).map((each) => isEqual(each, zero, size)),
+      size,
+    );
+  else if (isMisc && kind === 18) {
+    const narrow = [...lanes(one, 2 * size), ...Array<Bits>(8 / size).fill(zero)];
+    const before = lanes(to, size).slice(0, 8 / size);
+    const low = narrow.slice(0, 8 / size);
+    setLanes(
+      registers,
+      to,
+      isWhole ? [...before, ...low] : [...low, ...Array<Bits>(8 / size).fill(zero)],
+      size,
+    );
+  }
+  // Shifts by a number: USHR, SSHR, SHL, and USHLL.
+  else if (has(word, 0x9f80_0400, 0x0f00_0400)) {
+    const width = 2 ** (31 - Math.clz32(field(word, 19, 4)));
+    const number = field(word, 16, 7);
+    const code = field(word, 11, 5);
+    const isOther = field(word, 29, 1) === 1;
+    const right = 16 * width - number;
+    if (code === 0 && isOther)
       put(
-        lanes(one, width).map((each, at) => same(each, second[at] ?? known.noBits, width)),
+        lanes(one, width).map((each) => known.shiftRight(each, right, width)),
         width,
       );
-      return true;
-    }
-    const isMisc = has(word, 0x9f3e_0c00, 0x0e20_0800);
-    const kind = field(word, 29, 1) * 32 + field(word, 12, 5);
-    // NOT, CMEQ with zero, NEG of what is all zeros or ones, XTN.
-    if (isMisc && kind === 37 && size === 1) put(lanes(one, 8).map(known.not), 8);
-    else if (isMisc && kind === 9)
+    else if (code === 10 && !isOther)
       put(
-        lanes(one, size).map((each) => isEqual(each, zero, size)),
-        size,
+        lanes(one, width).map((each) => known.shiftLeft(each, number - 8 * width)),
+        width,
       );
-    else if (isMisc && kind === 18) {
-      const narrow = [...lanes(one, 2 * size), ...Array<Bits>(8 / size).fill(zero)];
-      const before = lanes(to, size).slice(0, 8 / size);
-      const low = narrow.slice(0, 8 / size);
+    else if (code === 20 && isOther) {
+      const count = 8 / width;
+      const wide = lanes(one, width).slice(isWhole ? count : 0, isWhole ? 2 * count : count);
       setLanes(
         registers,
         to,
-        isWhole ? [...before, ...low] : [...low, ...Array<Bits>(8 / size).fill(zero)],
-        size,
-      );
-    }
-    // Shifts by a number: USHR, SSHR, SHL, and USHLL.
-    else if (has(word, 0x9f80_0400, 0x0f00_0400)) {
-      const width = 2 ** (31 - Math.clz32(field(word, 19, 4)));
-      const number = field(word, 16, 7);
-      const code = field(word, 11, 5);
-      const isOther = field(word, 29, 1) === 1;
-      const right = 16 * width - number;
-      if (code === 0 && isOther)
-        put(
-          lanes(one, width).map((each) => known.shiftRight(each, right, width)),
-          width,
-        );
-      else if (code === 10 && !isOther)
-        put(
-          lanes(one, width).map((each) => known.shiftLeft(each, number - 8 * width)),
-          width,
-        );
-      else if (code === 20 && isOther) {
-        const count = 8 / width;
-        const wide = lanes(one, width).slice(isWhole ? count : 0, isWhole ? 2 * count : count);
-        setLanes(
-          registers,
-          to,
-          wide.map((each) => known.shiftLeft(each, number - 8 * width)),
-          2 * width,
-        );
-      } else return false;
-    }
-    // UZP1, ZIP1 and their like.
-    else if (has(word, 0xbf20_8c00, 0x0e00_0800)) {
-      const code = field(word, 12, 3);
-      const count = (isWhole ? 16 : 8) / size;
-      const [a, b] = [lanes(one, size).slice(0, count), lanes(other, size).slice(0, count)];
-      const part = code >> 2;
-      const pick = code & 3;
-      const at = (lane: number): Bits | undefined => {
-        const half = count / 2;
-        if (pick === 1) return lane < half ? a[2 * lane + part] : b[2 * (lane - half) + part];
-        const [from, source] = [
-          pick === 2 ? lane - (lane % 2) + part : (lane >> 1) + part * half,
-          lane % 2 ? b : a,
-        ];
-        return source[from];
-      };
-      if (pick === 0) return false;
-      put(
-        Array.from({ length: 16 / size }, (_, lane) => (lane < count ? at(lane) : zero) ?? known.noBits),
-        size,
+        wide.map((each) => known.shiftLeft(each, number - 8 * width)),
+        2 * width,
       );
     } else return false;
-    return true;
   }
+  // UZP1, ZIP1 and their like.
+  else if (has(word, 0xbf20_8c00, 0x0e00_0800)) {
+    const code = field(word, 12, 3);
+    const count = (isWhole ? 16 : 8) / size;
+    const [a, b] = [lanes(one, size).slice(0, count), lanes(other, size).slice(0, count)];
+    const part = code >> 2;
+    const pick = code & 3;
+    const at = (lane: number): Bits | undefined => {
+      const half = count / 2;
+      if (pick === 1) return lane < half ? a[2 * lane + part] : b[2 * (lane - half) + part];
+      const [from, source] = [
+        pick === 2 ? lane - (lane % 2) + part : (lane >> 1) + part * half,
+        lane % 2 ? b : a,
+      ];
+      return source[from];
+    };
+    if (pick === 0) return false;
+    put(
+      Array.from({ length: 16 / size }, (_, lane) => (lane < count ? at(lane) : zero) ?? known.noBits),
+      size,
+    );
+  } else return false;
+  return true;
 }
 
 /** The eight bytes that MOVI and MVNI write (DDI 0487, AdvSIMDExpandImm); nothing is known of ORR and BIC. */

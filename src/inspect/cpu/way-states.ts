@@ -1,7 +1,6 @@
 /** Tells states of a way through a program apart, and forgets what is known where too many ways meet. */
 
 import { type Bits, type Flags, maskOf, noBits, numberOf, type Value } from "./known-bits.ts";
-import type { Machine } from "./refusal-ways.ts";
 
 export interface Known {
   /** By the number of the register; below 0 by the place on the stack, for the CPU's answers alone; from {@link firstData} on by the place of data. */
@@ -68,13 +67,21 @@ export function keyOf({ registers, flags, ...node }: Node): string {
   return `${placesOf(node)} ${values.sort().join()} ${flags?.zero}${flags?.carry}${flags?.sign}${flags?.asked}`;
 }
 
+/** The registers that a called function gives back, those that hand nothing on, and the result's. */
+interface Keeping {
+  readonly kept: ReadonlySet<number>;
+  readonly untaken: ReadonlySet<number>;
+  readonly result: number;
+  readonly isThorough?: boolean;
+}
+
 /**
  * What a function gives back stands in a register, beside those that it keeps. What is on the stack stays, unless the function got the
  * address of a place on the stack; and other numbers than answers only where nobody ever got one.
  */
 export function keptOf(
   registers: Known["registers"],
-  { kept, untaken, result, isThorough }: Pick<Machine, "kept" | "untaken" | "result" | "isThorough">,
+  { kept, untaken, result, isThorough }: Keeping,
   given: Value | null = null,
 ): Map<number, Value> {
   const handed = [...registers].flatMap(([name, value]) =>
