@@ -41,28 +41,14 @@ export interface State {
 /** Loads and stores. */
 export function access(word: number, state: State): void {
   const { registers } = state;
-  const { read, leave } = placesOf(state);
   const [to, base, second] = [field(word, 0, 5), field(word, 5, 5), field(word, 10, 5)];
   const isVector = field(word, 26, 1) === 1;
+  const { read, load, store } = placesOf(state, isVector);
   const before = registers.get(base);
   const start = before !== undefined && "at" in before ? before.at : null;
   const move = (by: number) => {
     if (start === null) registers.delete(base);
     else registers.set(base, { at: start + by });
-  };
-  const load = (name: number, place: number | null, bytes: number) => {
-    if (isVector) {
-      for (const [half, key] of halvesOf(name).entries()) {
-        const [at, own] = [place === null ? null : place + 8 * half, Math.min(8, bytes - 8 * half)];
-        const value = at === null ? null : own <= 0 ? known.constant(0) : read(at, own);
-        setHalf(registers, key, value === null || "at" in value ? null : value);
-      }
-      return;
-    }
-    if (name === stack) return;
-    const value = place === null ? null : read(place, bytes);
-    if (value === null) registers.delete(name);
-    else registers.set(name, value);
   };
   // LDP and STP.
   if (has(word, 0x3a00_0000, 0x2800_0000)) {
@@ -124,6 +110,26 @@ export function access(word: number, state: State): void {
     const value = numberIn(registers, field(word, 16, 5));
     return known.numberOf(extendedIn(value, field(word, 13, 3), count));
   }
+}
+
+/** What a way knows of places: reads and leaves numbers. */
+function placesOf({ registers, memory, answer }: State, isVector: boolean) {
+  return { read, load, store };
+
+  function load(name: number, place: number | null, bytes: number): void {
+    if (isVector) {
+      for (const [half, key] of halvesOf(name).entries()) {
+        const [at, own] = [place === null ? null : place + 8 * half, Math.min(8, bytes - 8 * half)];
+        const value = at === null ? null : own <= 0 ? known.constant(0) : read(at, own);
+        setHalf(registers, key, value === null || "at" in value ? null : value);
+      }
+      return;
+    }
+    if (name === stack) return;
+    const value = place === null ? null : read(place, bytes);
+    if (value === null) registers.delete(name);
+    else registers.set(name, value);
+  }
 
   function store(name: number, place: number, bytes: number): void {
     if (!isVector) {
@@ -140,11 +146,6 @@ export function access(word: number, state: State): void {
         leave(place + 8 * half + at, bits && known.narrow(bits, width, 8 * at), width);
     }
   }
-}
-
-/** What a way knows of places: reads and leaves numbers. */
-function placesOf({ registers, memory, answer }: State) {
-  return { read, leave };
 
   function read(place: number, bytes: number): Value | null {
     const kept = keptAt(place, bytes);

@@ -110,33 +110,25 @@ export function arm64Refusals(
       mayAnswer,
     };
   };
-  const budget = { left: mostStepsOfFile };
+  const [budget, visited] = [{ left: mostStepsOfFile }, new Set<number>()];
   const plain = calleesOf(answers, new Map());
-  const visited = new Set<number>();
   const found = refusalsOfStarts(starts, plain, memoryOf(answers), budget, visited);
   const asking = starts.filter((start) => isAsking(start, plain)).map(({ address }) => address);
   const called = main === null || !asking.includes(main) ? [] : calledIn(code.codeOf(main, longestMain));
-  const storing = [
-    ...new Set([
-      ...asking,
-      ...called.slice(0, mostCallees).filter((each) => plain.asks(each, longestStoring)),
-    ]),
-  ];
+  const keeping = called.slice(0, mostCallees).filter((each) => plain.asks(each, longestStoring));
+  const storing = [...new Set([...asking, ...keeping])];
   const stored = storedAnswers(storing, memoryOf(answers), plain, (place) => wordAt(source, elf, place));
   const all: Answers = new Map([...stored.answers, ...answers]);
   const callees = calleesOf(all, stored.answers);
-  // Functions that no start was seen to lead to, as behind pointers and many calls.
   const hidden = () => {
     const asking = calls().asking(isQuestion, pagesOf(elf, [...all.keys()], pointers), callees.reads);
+    const isKnown = (each: number) => !asking.has(each) || callees.mayAnswer(each);
     const isFollowed = (start: number) =>
       starts.some(({ address }) => address === start)
-        ? calledIn(code.codeOf(start, longestMain)).every(
-            (each) => !asking.has(each) || callees.mayAnswer(each),
-          )
-        : visited.has(start) && callees.mayAnswer(start);
+        ? calledIn(code.codeOf(start, longestMain)).every(isKnown)
+        : visited.has(start) && isKnown(start);
     const own = [...asking].filter((start) => !rust.questions.has(start) && !isFollowed(start));
-    const wide = { ...callees, mayAnswer: (target: number) => asking.has(target) };
-    return hiddenRefusals(own, starts, wide, memoryOf(all));
+    return hiddenRefusals(own, starts, { ...callees, mayAnswer: (each) => asking.has(each) }, memoryOf(all));
   };
   const behind = main === null ? [] : hidden();
   if (stored.answers.size === 0) return { ...found, mayRefuse: [...found.mayRefuse, ...behind] };
@@ -168,7 +160,7 @@ function pagesOf(elf: Elf, places: readonly number[], pointers: FixedPointers): 
   return new Set(all.flatMap((place) => [place, place - mostInFront].map((each) => Math.floor(each / 4096))));
 }
 
-/** The features without which functions end the program that no start was seen to lead to. */
+/** The features without which functions end the program that no start was seen to lead to, as behind pointers and many calls. */
 function hiddenRefusals(
   asking: readonly number[],
   starts: readonly Start[],
