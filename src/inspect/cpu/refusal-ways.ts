@@ -1,11 +1,21 @@
 /** Follows all ways through the code of a program, with the answers of a CPU without a feature. */
 
 import type { Bits, Value } from "./known-bits.ts";
-import { maskOf, noBits, numberOf } from "./known-bits.ts";
+import { noBits, numberOf } from "./known-bits.ts";
 import type { Ending } from "./named-calls.ts";
-import { firstData, handedOut, isAsked, keyOf, type Known, meetings, type Node } from "./way-states.ts";
+import {
+  firstData,
+  handedOut,
+  isAsked,
+  isSuccess,
+  keptOf,
+  keyOf,
+  type Known,
+  meetings,
+  type Node,
+} from "./way-states.ts";
 
-/** Gives the bits that the CPU answers, by their names, from the bit `shift` on; a bit named 0 is zero. */
+/** Gives the bits that the CPU answers, by their names, from the bit `shift` on; a bit named 0 is zero, and one named 1 is one. */
 export type Answer = (names: readonly string[], shift: number) => Bits;
 
 /** What an instruction does. `isPointer`: the target stands in the place. The target is -1 where nobody knows it. */
@@ -39,12 +49,19 @@ interface Leaving {
 export interface Machine {
   readonly result: number;
   readonly argument: number;
+  /** The register with the address at which a result begins that is too long. */
+  readonly long?: number;
   readonly stack: number;
   /** The registers that a called function gives back, the stack's among them. */
   readonly kept: ReadonlySet<number>;
   /** The registers that no function takes an address in. */
   readonly untaken: ReadonlySet<number>;
   readonly step: (place: number, known: Known) => Step;
+  /**
+   * Rounds of loops are followed one by one, and what a called function leaves on its caller's stack; branches that hang on the answer, nobody
+   * knows how, are told. A call leaves the stack where it is.
+   */
+  readonly isThorough?: boolean;
   readonly free: () => void;
 }
 
@@ -72,7 +89,20 @@ export interface Callees {
 /** How a way through a program ends. A throw may be caught, and what passes may give zero back. */
 export type End = "passed" | "zero" | "refused" | "thrown";
 
+/** A way behind a branch in a place that the answer decided. */
+interface Decided extends Node {
+  readonly branch: number;
+}
+
+/** A branch that hangs on the answer, nobody knows how. */
+export interface Unclear {
+  readonly branch: number;
+  readonly sides: readonly [Node, Node];
+}
+
 const mostSteps = 10_000;
+/** A table of features has no more rows. */
+const mostRounds = 128;
 const mostCallers = 6;
 /** A panic of Rust, which may be caught, leads to functions that abort if it can not be thrown: these stand deeper. */
 const mostLeaving = 3;
@@ -80,6 +110,8 @@ const mostLeaving = 3;
 export const longestAnswer = 512;
 /** Addresses below 0 are of the stack. */
 const stack = -(2 ** 40);
+/** Where a start leaves a result that no register has room for. */
+const longResult = stack + 4096;
 
 export interface Walk {
   readonly callees: Callees;
@@ -88,6 +120,8 @@ export interface Walk {
   readonly isError: (result: Bits) => boolean;
   /** The start gives zero or an error back, and nobody knows all errors. */
   readonly mayGiveError?: boolean;
+  /** Nobody knows whether the start is called: where the budget ends, no more is told. */
+  readonly isHidden?: boolean;
   readonly budget: { left: number };
   /** The names that the bits stand for which were read. */
   readonly seen: Set<string>;
@@ -108,11 +142,13 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
     missing = without;
     hasOthers = isWithOthers;
     const found = new Set<End>();
-    const decided: Node[] = [];
+    const decided: Decided[] = [];
+    const unclear: Unclear[] = [];
+    const known = new Set<number>();
     const open = new Set<number>();
     const been = new Set<string>();
     const sides: Sides = new Map();
-    const meet = meetings();
+    const meet = meetings(machine.isThorough ? mostRounds : 0);
     const queue = [from];
     let isCut = false;
     for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
@@ -128,22 +164,23 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
         }
         // Nobody knows how a way ends that is too long.
         isCut ||= steps === mostSteps || --budget.left < 0;
-        if (budget.left < 0) return { ends: found, decided, open, sides, isCut };
+        if (budget.left < 0) return { ends: found, decided, unclear, known, open, sides, isCut };
         if (steps === mostSteps) break;
-        now = step(now, { found, decided, open, sides, queue });
+        now = step(now, { found, decided, unclear, known, open, sides, queue });
       }
     }
-    return { ends: found, decided, open, sides, isCut };
+    return { ends: found, decided, unclear, known, open, sides, isCut };
   }
 
   /** The node at the start of functions that run one behind the other, with what is known of data. */
   function begin([first = 0, ...following]: readonly number[], before: Known["registers"] = new Map()): Node {
     const data = [...before].filter(([name]) => name >= firstData);
     const registers = new Map<number, Value>([[machine.stack, { at: stack }], ...data]);
+    if (machine.long !== undefined) registers.set(machine.long, { at: longResult });
     return { place: first, registers, flags: null, callers: [], following };
   }
 
-  function step(node: Node, { found, decided, open, sides, queue }: Following): Node | null {
+  function step(node: Node, { found, decided, unclear, known, open, sides, queue }: Following): Node | null {
     const done = machine.step(node.place, node);
     isMeeting = done.kind !== "next";
     if (done.kind === "next") return { ...node, ...done.known, place: done.next };
@@ -155,12 +192,19 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
         return then;
       };
       if (isTaken === null) {
+        const forks = (node.forks ?? 0) + (asked ? 0 : 1);
         if (asked) open.add(node.place);
-        queue.push(side(target));
-        return side(next);
+        const [one, other] = [
+          { ...side(target), forks },
+          { ...side(next), forks },
+        ];
+        if (asked && machine.isThorough) unclear.push({ branch: node.place, sides: [one, other] });
+        queue.push(one);
+        return other;
       }
       const then = side(isTaken ? target : next);
-      if (asked) decided.push(then);
+      if (asked) decided.push({ ...then, branch: node.place });
+      else known.add(node.place);
       return then;
     }
     if (done.kind === "same") return null;
@@ -191,7 +235,10 @@ type Sides = Map<number, { readonly branch: number; readonly then: Node }>;
 interface Following {
   readonly found: Set<End>;
   /** Where the CPU's answer has decided, behind the branch. */
-  readonly decided: Node[];
+  readonly decided: Decided[];
+  readonly unclear: Unclear[];
+  /** The places of branches that something else decides. */
+  readonly known: Set<number>;
   /** The branches that the CPU's answer decides, and nobody knows how. */
   readonly open: Set<number>;
   readonly sides: Sides;
@@ -238,12 +285,17 @@ function callReader({ callees, isError, machine, answer }: Calling) {
     if (isEntered)
       return {
         ...node,
+        registers: handedTo(node.registers, machine),
         place: callee,
         callers:
           back === null ? node.callers : [...node.callers, { ...back, asks: callees.mayAnswer(callee) }],
       };
     const result = callees.givesAddress?.(callee) ? { at: callee } : names && answer(names, 0);
-    const after = { ...node, registers: given(node.registers, result), flags: null };
+    const isQuestion = names !== null && machine.isThorough === true;
+    const handed = [...node.registers].filter(
+      ([name]) => !isQuestion || name < 0 || machine.kept.has(name) || name >= firstData,
+    );
+    const after = { ...node, registers: given(new Map(handed), result), flags: null };
     return back === null ? returned(after, found) : { ...after, place: next };
   }
 
@@ -254,26 +306,32 @@ function callReader({ callees, isError, machine, answer }: Calling) {
       const bits = result === undefined || "at" in result ? noBits : result;
       const isRefused = isError(bits);
       found.add(isRefused ? "refused" : "passed");
-      // A code of one byte is the shortest result.
-      if (!isRefused && (bits.zeros & maskOf(1)) === maskOf(1)) found.add("zero");
+      const long = registers.get(longResult);
+      if (!isRefused && isSuccess(long === undefined || "at" in long ? bits : long)) found.add("zero");
       return null;
     }
+    const data = [...registers].filter(([name]) => name >= firstData);
+    const own = given(new Map([...caller.registers, ...data]), result);
     const top = caller.registers.get(machine.stack);
     // The function's own stack is gone; what it wrote to the caller's stays.
-    const stays = (name: number) =>
-      name >= handedOut[0] || (name < 0 && top !== undefined && "at" in top && name >= top.at);
-    const own = new Map([
-      ...[...caller.registers].filter(([name]) => machine.kept.has(name)),
-      ...[...registers].filter(([name]) => stays(name)),
-    ]);
+    if (top !== undefined && "at" in top)
+      for (const [name, value] of registers) if (name < 0 && name >= top.at) own.set(name, value);
     // Also a number, as of a function that finds no such question.
-    if (result !== undefined)
-      own.set(machine.result, caller.asks && !("at" in result) ? { ...result, asked: true } : result);
+    if (result !== undefined && caller.asks && !("at" in result))
+      own.set(machine.result, { ...result, asked: true });
     return { ...node, place: caller.place, registers: own, flags: null, callers: callers.slice(0, -1) };
   }
 
   return { follow, returned };
 }
+
+/** Of its own stack nobody else has an address yet. Where loops are followed round by round, numbers on the stack of callers would make too many ways. */
+const handedTo = (registers: Known["registers"], { isThorough = false }: Machine) =>
+  new Map(
+    [...registers].filter(
+      ([name, value]) => name !== handedOut[0] && (name >= 0 || !isThorough || isAsked(value)),
+    ),
+  );
 
 /** A structure of an answer has so many bytes. */
 const longestHanded = 64;
@@ -283,29 +341,6 @@ const hasAsked = (registers: Known["registers"], at: number) =>
   [...registers].some(
     ([name, value]) => name >= at && name < at + longestHanded && name !== handedOut[0] && isAsked(value),
   );
-
-/**
- * What a function gives back stands in a register, beside those that it keeps. What is on the stack stays, unless the function got the
- * address of a place on the stack; and other numbers than answers only where nobody ever got one.
- */
-function keptOf(
-  registers: Known["registers"],
-  { kept, untaken, result }: Machine,
-  given: Value | null = null,
-): Map<number, Value> {
-  const isHanded = [...registers].some(
-    ([name, value]) => name >= 0 && !kept.has(name) && !untaken.has(name) && "at" in value && value.at < 0,
-  );
-  const isOut = isHanded || registers.has(handedOut[0]);
-  const stays = (value: Value) => !isHanded && (!isOut || isAsked(value));
-  const own = new Map(
-    [...registers].filter(
-      ([name, value]) => kept.has(name) || name >= firstData || (name < 0 && stays(value)),
-    ),
-  );
-  if (isOut) own.set(...handedOut);
-  return given == null ? own : own.set(result, given);
-}
 
 function statusEnd(status: Value | undefined, unknown: End): End {
   const number = numberOf(status);
@@ -324,7 +359,8 @@ function answerOf(
 ): Bits {
   let [zeros, ones] = [0n, 0n];
   names.forEach((name, bit) => {
-    if (name !== "0" && name !== "+") seen.add(name);
+    if (name === "1") ones |= 1n << BigInt(bit);
+    if (!"01+".includes(name)) seen.add(name);
     if (name === "0" || missing.has(name)) zeros |= 1n << BigInt(bit);
     else if (hasOthers) ones |= 1n << BigInt(bit);
   });

@@ -3,7 +3,7 @@
 import { findMarch } from "../../hardware/cpu-marches.ts";
 import type { AskedWords } from "./asked-words.ts";
 import { type Bits, maskOf } from "./known-bits.ts";
-import { longestAnswer, type Walk, walker } from "./refusal-ways.ts";
+import { type End, longestAnswer, type Unclear, type Walk, walker } from "./refusal-ways.ts";
 import type { FunctionReader, X86Instruction } from "./x86-functions.ts";
 import { x86Machine } from "./x86-steps.ts";
 import type { Kept } from "./x86-writers.ts";
@@ -164,15 +164,18 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
     const mayRefuse = new Set<string>();
     const told = new Set<string>();
     const places = new Set(always.decided.map(({ place }) => place));
+    const resolved = new Set<number>();
     for (const names of deciding([...seen]).sets) {
       if (names.some((name) => told.has(name))) continue;
       const without = new Set(names);
-      const { ends, decided, isCut } = walk.ends(begin, without);
+      const { ends, decided, known, isCut } = walk.ends(begin, without);
+      for (const branch of [...known, ...decided.map((each) => each.branch)]) resolved.add(branch);
       const isPlain = !isCut && ends.size === 1 && ends.has("refused") && always.ends.has("passed");
       const isBranch =
         isPlain ||
         (givesZero && !isCut && !ends.has("zero")) ||
         decided.some((node) => !walk.ends(node, without).ends.has("passed"));
+      if (context.isHidden && context.budget.left < 0) break;
       const [name = "", another] = names;
       const isSure = isPlain && another === undefined && !name.includes("|");
       if (!isBranch && context.budget.left >= 0) continue;
@@ -180,13 +183,27 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
       for (const feature of names.filter((each) => each !== "-").flatMap(featuresOf))
         (isSure ? refuses : mayRefuse).add(feature);
     }
-    if (told.size === 0)
+    const isUnclear =
+      context.budget.left >= 0 &&
+      always.unclear.some((each) => !resolved.has(each.branch) && mayBeRefusal(each));
+    if (isUnclear)
+      for (const name of seen)
+        if (name !== "-") for (const feature of name.split("|")) mayRefuse.add(feature);
+    if (told.size === 0 && !context.isHidden)
       for (const name of aside([...seen])) for (const feature of featuresOf(name)) mayRefuse.add(feature);
     return {
       refuses: [...refuses].sort(),
       mayRefuse: [...mayRefuse].filter((name) => !refuses.has(name)).sort(),
       isWhole: true,
     };
+    /** On one side all ways end with an error, and on the other side some do not. */
+    function mayBeRefusal({ branch, sides }: Unclear): boolean {
+      resolved.add(branch);
+      const [one, other] = sides.map((side) => walk.ends(side, new Set()).ends);
+      const wanted = givesZero ? "zero" : "passed";
+      const isRefusal = (ends = new Set<End>()) => ends.size > 0 && !ends.has(wanted);
+      return isRefusal(one) !== isRefusal(other);
+    }
     /**
      * The sets of names that decide a branch which their parts do not decide, the small ones first. A word of an answer has dozens of bits, of which a program asks for one, or
      * for one that a table has and nobody knows.
