@@ -24,7 +24,7 @@ export const refusedBy = (refuses: readonly string[]): Readonly<Record<string, s
   Object.fromEntries(refuses.map((name) => [name, "a question, and a refusal"]));
 
 /** Of all ways through a file, and no more than bytes may be decoded: a hostile file has thousands of starts. */
-export const mostStepsOfFile = 200_000;
+export const mostStepsOfFile = 300_000;
 /** So many functions that a start calls may hand on the answer. */
 export const mostCallees = 64;
 
@@ -138,8 +138,20 @@ export const errors: readonly { readonly of: RegExp; readonly is: (result: Bits)
   },
 ];
 
+const mostOfPlace = 2;
+
+/** The ways that differ in what is known elsewhere are many, and end alike. */
+function someOfEach<T extends { readonly place: number }>(nodes: readonly T[]): readonly T[] {
+  const counts = new Map<number, number>();
+  return nodes.filter(({ place }) => {
+    const count = (counts.get(place) ?? 0) + 1;
+    counts.set(place, count);
+    return count <= mostOfPlace;
+  });
+}
+
 /** So many steps, and so many places of a way. */
-const [mostAside, mostPlaces] = [50_000, 64];
+const [mostAside, mostPlaces] = [30_000, 64];
 
 const featuresOf = (name: string) => findMarch(name)?.features ?? name.split("|");
 
@@ -174,7 +186,7 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
       const isBranch =
         isPlain ||
         (givesZero && !isCut && !ends.has("zero")) ||
-        decided.some((node) => !walk.ends(node, without).ends.has("passed"));
+        someOfEach(decided).some((node) => !walk.ends(node, without).ends.has("passed"));
       if (context.isHidden && context.budget.left < 0) break;
       const [name = "", another] = names;
       const isSure = isPlain && another === undefined && !name.includes("|");
