@@ -17,7 +17,7 @@ import { longestMain } from "./arm64-starts.ts";
 import { has } from "./arm64-words.ts";
 import bits from "./asked-features.json" with { type: "json" };
 import type { FixedPointers } from "./fixed-pointers.ts";
-import type { Callees } from "./refusal-ways.ts";
+import type { Callees } from "./way-parts.ts";
 import { mostCallees } from "./refusals.ts";
 
 /** Every CPU for which Linux runs has FP and ASIMD, the first two. */

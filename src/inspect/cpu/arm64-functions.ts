@@ -7,7 +7,7 @@ import { u32 } from "../little-endian.ts";
 import { has } from "./arm64-words.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
 import { roomsOf } from "./function-rooms.ts";
-import { longestAnswer } from "./refusal-ways.ts";
+import { longestAnswer } from "./way-calls.ts";
 
 export interface ArmWord {
   readonly at: number;

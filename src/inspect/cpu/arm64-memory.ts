@@ -2,7 +2,7 @@
 
 import * as known from "./known-bits.ts";
 import type { Bits, Flags, Value } from "./known-bits.ts";
-import type { Answer } from "./refusal-ways.ts";
+import type { Answer } from "./way-parts.ts";
 import { firstData, isAsked } from "./way-states.ts";
 import { extendedIn } from "./arm64-numbers.ts";
 import { field, has, numberIn, signed, stack } from "./arm64-words.ts";

@@ -21,7 +21,8 @@ import { arm64Machine } from "./arm64-steps.ts";
 import type { FixedPointers } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
 import { type Ending, isEnding, namedCalls } from "./named-calls.ts";
-import { type Answer, longestAnswer } from "./refusal-ways.ts";
+import type { Answer } from "./way-parts.ts";
+import { longestAnswer } from "./way-calls.ts";
 import {
   atLoading,
   errors,

@@ -10,7 +10,7 @@ import { field, has, numberIn, signed, stack } from "./arm64-words.ts";
 import { compared, fieldOf, maskIn, shiftedIn, summed } from "./arm64-numbers.ts";
 import { fieldsIn } from "./arm64-registers.ts";
 import { executeVector } from "./arm64-vectors.ts";
-import type { Answer, Machine, Step } from "./refusal-ways.ts";
+import type { Answer, Machine, Step } from "./way-parts.ts";
 import type { Known } from "./way-states.ts";
 
 /** X19 to X29 and the stack (AAPCS64, "General-purpose registers"). */

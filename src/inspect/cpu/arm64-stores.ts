@@ -5,7 +5,8 @@ import { type ArmFunctions, pageIn } from "./arm64-functions.ts";
 import type { Lists, Memory } from "./arm64-memory.ts";
 import { arm64Machine } from "./arm64-steps.ts";
 import { maskOf, noBits, type Value } from "./known-bits.ts";
-import { type Answer, type Callees, walker } from "./refusal-ways.ts";
+import { walker } from "./refusal-ways.ts";
+import type { Answer, Callees } from "./way-parts.ts";
 import type { Known } from "./way-states.ts";
 
 export interface StoredAnswers {

@@ -5,7 +5,7 @@ import bits from "./asked-features.json" with { type: "json" };
 import type { FixedPointers } from "./fixed-pointers.ts";
 import { type Ending, isEnding, type Kind, type NamedCalls } from "./named-calls.ts";
 import { u32 } from "../little-endian.ts";
-import { longestAnswer } from "./refusal-ways.ts";
+import { longestAnswer } from "./way-calls.ts";
 import { type AnswerNames, rustQuestion } from "./rust-question.ts";
 import type { FunctionReader, X86Instruction } from "./x86-functions.ts";
 

@@ -10,7 +10,9 @@ import { field, has } from "./arm64-words.ts";
 import { arm64Machine, keptByGo } from "./arm64-steps.ts";
 import type { FixedPointers } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
-import { type Callees, longestAnswer, type Walk } from "./refusal-ways.ts";
+import type { Walk } from "./refusal-ways.ts";
+import type { Callees } from "./way-parts.ts";
+import { longestAnswer } from "./way-calls.ts";
 import { functionReader, type X86Instruction } from "./x86-functions.ts";
 import { x86GoConvention, x86Machine } from "./x86-steps.ts";
 

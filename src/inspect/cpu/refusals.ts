@@ -3,7 +3,9 @@
 import { findMarch } from "../../hardware/cpu-marches.ts";
 import type { AskedWords } from "./asked-words.ts";
 import { type Bits, maskOf } from "./known-bits.ts";
-import { type End, longestAnswer, type Unclear, type Walk, walker } from "./refusal-ways.ts";
+import { decidingSets, mayBeRefusal, missingAside, type Search, someOfEach } from "./refusal-search.ts";
+import { type Walk, walker } from "./refusal-ways.ts";
+import { longestAnswer } from "./way-calls.ts";
 import type { FunctionReader, X86Instruction } from "./x86-functions.ts";
 import { x86Machine } from "./x86-steps.ts";
 import type { Kept } from "./x86-writers.ts";
@@ -138,28 +140,7 @@ export const errors: readonly { readonly of: RegExp; readonly is: (result: Bits)
   },
 ];
 
-const mostOfPlace = 2;
-
-/** The ways that differ in what is known elsewhere are many, and end alike. */
-function someOfEach<T extends { readonly place: number }>(nodes: readonly T[]): readonly T[] {
-  const counts = new Map<number, number>();
-  return nodes.filter(({ place }) => {
-    const count = (counts.get(place) ?? 0) + 1;
-    counts.set(place, count);
-    return count <= mostOfPlace;
-  });
-}
-
-/** So many steps, and so many places of a way. */
-const [mostAside, mostPlaces] = [30_000, 64];
-
 const featuresOf = (name: string) => findMarch(name)?.features ?? name.split("|");
-
-interface Deciding {
-  readonly sets: readonly (readonly string[])[];
-  /** The branches. */
-  readonly at: readonly number[];
-}
 
 /** Of starts that run one behind the other. A bit whose name is a list, with | between, stands for one of the features, and nobody knows for which. */
 export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen">): Refusals {
@@ -175,9 +156,9 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
     const refuses = new Set<string>();
     const mayRefuse = new Set<string>();
     const told = new Set<string>();
-    const places = new Set(always.decided.map(({ place }) => place));
     const resolved = new Set<number>();
-    for (const names of deciding([...seen]).sets) {
+    const search: Search = { walk, begin, always, budget: context.budget };
+    for (const names of decidingSets([...seen], search)) {
       if (names.some((name) => told.has(name))) continue;
       const without = new Set(names);
       const { ends, decided, known, isCut } = walk.ends(begin, without);
@@ -197,71 +178,22 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
     }
     const isUnclear =
       context.budget.left >= 0 &&
-      always.unclear.some((each) => !resolved.has(each.branch) && mayBeRefusal(each));
+      always.unclear.some((each) => {
+        const isNew = !resolved.has(each.branch);
+        resolved.add(each.branch);
+        return isNew && mayBeRefusal(each, givesZero ? "zero" : "passed", walk);
+      });
     if (isUnclear)
       for (const name of seen)
         if (name !== "-") for (const feature of name.split("|")) mayRefuse.add(feature);
     if (told.size === 0 && !context.isHidden)
-      for (const name of aside([...seen])) for (const feature of featuresOf(name)) mayRefuse.add(feature);
+      for (const name of missingAside([...seen], search, context.mayGiveError === true))
+        for (const feature of featuresOf(name)) mayRefuse.add(feature);
     return {
       refuses: [...refuses].sort(),
       mayRefuse: [...mayRefuse].filter((name) => !refuses.has(name)).sort(),
       isWhole: true,
     };
-    /** On one side all ways end with an error, and on the other side some do not. */
-    function mayBeRefusal({ branch, sides }: Unclear): boolean {
-      resolved.add(branch);
-      const [one, other] = sides.map((side) => walk.ends(side, new Set()).ends);
-      const wanted = givesZero ? "zero" : "passed";
-      const isRefusal = (ends = new Set<End>()) => ends.size > 0 && !ends.has(wanted);
-      return isRefusal(one) !== isRefusal(other);
-    }
-    /**
-     * The sets of names that decide a branch which their parts do not decide, the small ones first. A word of an answer has dozens of bits, of which a program asks for one, or
-     * for one that a table has and nobody knows.
-     */
-    function deciding(names: readonly string[]): Deciding {
-      const { ends, open, decided, isCut } = walk.ends(begin, new Set(names));
-      const own = [
-        ...[...always.open].filter((place) => !open.has(place)),
-        ...decided.map(({ place }) => place).filter((place) => !places.has(place)),
-      ];
-      const isSame = own.length === 0 && ends.size === always.ends.size;
-      if (names.length === 0 || (!isCut && isSame)) return { sets: [], at: [] };
-      if (names.length === 1) return { sets: [names], at: own };
-      const half = Math.ceil(names.length / 2);
-      const parts = [deciding(names.slice(0, half)), deciding(names.slice(half))];
-      const at = new Set(parts.flatMap((part) => part.at));
-      const sets = parts.flatMap((part) => part.sets);
-      return { sets: own.every((place) => at.has(place)) ? sets : [...sets, names], at: [...at, ...own] };
-    }
-    /**
-     * The names without which some way leads to a refusal, to which none leads on a CPU that has all: as where a program writes down what it lacks, and
-     * looks at the text later.
-     */
-    function aside(names: readonly string[]): readonly string[] {
-      const all = walk.ends(begin, new Set(), true);
-      const branches = new Set([...all.sides.values()].map(({ branch }) => branch));
-      const least = context.budget.left - mostAside;
-      const refusesWithout = (some: readonly string[]) => {
-        const without = new Set(some);
-        // Another way has panics of its own, behind its own branches.
-        const own = [...walk.ends(begin, without, true).sides].filter(
-          ([place, { branch }]) =>
-            !all.sides.has(place) && (context.mayGiveError !== true || branches.has(branch)),
-        );
-        return own.slice(0, mostPlaces).some(([, { then }]) => {
-          const { ends, isCut } = walk.ends(then, without, true);
-          return !isCut && ends.size > 0 && !ends.has("passed");
-        });
-      };
-      const found = (some: readonly string[]): readonly string[] => {
-        if (some.length === 0 || context.budget.left < least || !refusesWithout(some)) return [];
-        const half = Math.ceil(some.length / 2);
-        return some.length === 1 ? some : [...found(some.slice(0, half)), ...found(some.slice(half))];
-      };
-      return all.isCut ? [] : found(names.filter((name) => name !== "-"));
-    }
   } finally {
     walk.free();
   }

@@ -3,7 +3,7 @@
 import { Decoder, DecoderOptions, FlowControl, Mnemonic, OpKind, Register, RegisterExt } from "iced-x86";
 import type { AskedWords } from "./asked-words.ts";
 import { condition } from "./known-bits.ts";
-import type { Answer, Machine, Step } from "./refusal-ways.ts";
+import type { Answer, Machine, Step } from "./way-parts.ts";
 import type { FunctionReader } from "./x86-functions.ts";
 import { valueReader } from "./x86-values.ts";
 

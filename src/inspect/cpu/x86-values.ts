@@ -4,7 +4,6 @@ import {
   ConditionCode,
   Instruction,
   InstructionInfoFactory,
-  MemorySizeExt,
   Mnemonic,
   OpAccess,
   OpKind,
@@ -31,16 +30,16 @@ import {
   type Value,
   widen,
 } from "./known-bits.ts";
-import type { Answer } from "./refusal-ways.ts";
+import type { Answer } from "./way-parts.ts";
 import { firstData, handedOut, isAsked, type Known, withoutNumbers } from "./way-states.ts";
 import type { FunctionReader } from "./x86-functions.ts";
+import { bytesOf, operandReader, placeIn, stackMove, storedAt } from "./x86-operands.ts";
 
 const { RAX, RBX, RCX, RDX, RSP } = Register;
 const moves: ReadonlySet<Mnemonic> = new Set([Mnemonic.Mov, Mnemonic.Movzx]);
 const exclusive: ReadonlySet<Mnemonic> = new Set([
   ...[Mnemonic.Pxor, Mnemonic.Xorps, Mnemonic.Xorpd, Mnemonic.Vpxor, Mnemonic.Vxorps, Mnemonic.Vxorpd],
 ]);
-const onlyRead: ReadonlySet<Mnemonic> = new Set([Mnemonic.Cmp, Mnemonic.Test, Mnemonic.Push, Mnemonic.Bt]);
 /** The registers of CPUID's answer. */
 const answers = [
   ["ebx", RBX],
@@ -52,35 +51,7 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
   const instruction = new Instruction();
   const info = new InstructionInfoFactory();
 
-  /** The bits that an operand has; null for unknown ones. */
-  function read(index: number, registers: Known["registers"]): Value | null {
-    const kind = instruction.opKind(index);
-    if (kind === OpKind.Register) {
-      const register = instruction.opRegister(index);
-      const value = registers.get(RegisterExt.fullRegister(register)) ?? null;
-      if (value === null || "at" in value) return value;
-      return narrow(value, RegisterExt.size(register), isHigh(register) ? 8 : 0);
-    }
-    if (kind >= OpKind.Immediate8 && kind <= OpKind.Immediate32to64)
-      return constant(instruction.immediate(index));
-    // LEA reads nothing from where its operand stands.
-    if (kind !== OpKind.Memory || instruction.mnemonic === Mnemonic.Lea) return null;
-    const place = placeOf(registers);
-    const bytes = MemorySizeExt.size(instruction.memorySize);
-    if (place === null) return null;
-    const kept = keptAt(registers, place, bytes);
-    if (place < 0 || kept !== null) return kept;
-    const word = words.at(place);
-    if (word !== null) return narrow(answer(word.names, word.shift), bytes);
-    if (words.isZeroAtFirst?.(place)) return { ...constant(0), asked: true };
-    const pointed = words.pointers.at(place);
-    if (pointed !== null) return { at: pointed };
-    // The cases of a switch stand in constants, and so does a table of the bits that a program asks for.
-    const number = bytes > 4 ? null : reader.constantAt(place);
-    if (number === null) return null;
-    return instruction.mnemonic === Mnemonic.Movsxd ? constant(number) : narrow(constant(number), bytes);
-  }
-
+  const read = operandReader(instruction, reader, words, answer);
   const placeOf = (registers: Known["registers"]) => placeIn(instruction, registers);
 
   function computed({ registers, flags }: Known): Known {
@@ -211,18 +182,6 @@ const ofAddress: Flags = { zero: false, carry: false, sign: null, asked: false }
 /** What a program may keep in its data to ask for it later. */
 const isFinding = (value: Value) => !("at" in value) && (value.asked || numberOf(value) !== null);
 
-/** What stands in so many bytes from a place on, which may be a part of what was written; null for unknown bytes. */
-function keptAt(registers: Known["registers"], place: number, bytes: number): Value | null {
-  const whole = registers.get(place);
-  if (whole !== undefined && "at" in whole) return bytes === 8 ? whole : null;
-  if (whole !== undefined) return narrow(whole, bytes);
-  for (let before = 1; before < 8; before++) {
-    const value = registers.get(place - before);
-    if (value !== undefined && !("at" in value)) return narrow(value, bytes, 8 * before);
-  }
-  return null;
-}
-
 /** Puts a value of so many bytes on the stack; nothing for an unknown one. Of what stood there before, the bytes below stay. */
 function writeStack(
   after: Map<number, Value>,
@@ -256,56 +215,6 @@ function chosen(
   }
   const bits = isSo === null ? { zeros: ~1n & maskOf(8), ones: 0n } : constant(isSo ? 1 : 0);
   return { ...bits, asked: flags?.asked ?? false };
-}
-
-/** Where an instruction writes: below 0 on the stack; null where nobody knows. */
-function storedAt(instruction: Instruction, registers: Known["registers"]): number | null {
-  if (isString(instruction)) return null;
-  const isStore = instruction.op0Kind === OpKind.Memory && !onlyRead.has(instruction.mnemonic);
-  return isStore ? placeIn(instruction, registers) : 0;
-}
-
-/** Writes to where RDI points. */
-const isString = ({ op0Kind }: Instruction) =>
-  op0Kind === OpKind.MemoryESDI || op0Kind === OpKind.MemoryESEDI || op0Kind === OpKind.MemoryESRDI;
-
-function placeIn(instruction: Instruction, registers: Known["registers"]): number | null {
-  if (instruction.isIpRelMemoryOperand) return Number(instruction.ipRelMemoryAddress);
-  const index = placeOrNumber(instruction.memoryIndex, registers);
-  const base = placeOrNumber(instruction.memoryBase, registers);
-  if (index === null || base === null) return null;
-  return (
-    base + Number(BigInt.asIntN(64, instruction.memoryDisplacement)) + index * instruction.memoryIndexScale
-  );
-}
-
-/** What a register has as a part of an address; null for what nobody knows. */
-function placeOrNumber(register: Register, registers: Known["registers"]): number | null {
-  if (register === Register.None) return 0;
-  const value = registers.get(RegisterExt.fullRegister(register));
-  return value !== undefined && "at" in value ? value.at : numberOf(value);
-}
-
-/** Where the stack is after PUSH and POP, and after ADD and SUB of a number; null where it stays, or nobody knows. */
-function stackMove(instruction: Instruction, before: Value | undefined): number | null {
-  if (before === undefined || !("at" in before)) return null;
-  const { mnemonic, op0Register } = instruction;
-  const isMove = op0Register === RSP && (mnemonic === Mnemonic.Add || mnemonic === Mnemonic.Sub);
-  const by = isMove ? numberIn(instruction) : instruction.stackPointerIncrement;
-  return by === null || by === 0 ? null : before.at + (mnemonic === Mnemonic.Sub ? -by : by);
-}
-
-/** The bytes of the first operand. */
-function bytesOf(instruction: Instruction): number {
-  if (instruction.op0Kind === OpKind.Register) return RegisterExt.size(instruction.op0Register);
-  return instruction.op0Kind === OpKind.Memory ? MemorySizeExt.size(instruction.memorySize) : 4;
-}
-
-/** The constant that is the second operand; null for others. */
-function numberIn(instruction: Instruction): number | null {
-  const kind = instruction.op1Kind;
-  const isConstant = kind >= OpKind.Immediate8 && kind <= OpKind.Immediate32to64;
-  return isConstant ? Number(BigInt.asIntN(64, instruction.immediate(1))) : null;
 }
 
 const largest = Array.from({ length: 32 }, (_, bit) => (bit < 5 ? "+" : "0"));

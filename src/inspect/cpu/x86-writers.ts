@@ -1,8 +1,9 @@
 /** Looks through all code of a file for what may write to places of data: other instructions than some, and whoever gets an address. */
 
 import type { ByteSource } from "../byte-source.ts";
-import { type Elf, elfType, executableSection } from "../elf/elf.ts";
+import { type Elf, elfType } from "../elf/elf.ts";
 import { u32 } from "../little-endian.ts";
+import { codeAreas } from "./regions.ts";
 
 export interface Kept {
   /** The bytes that stand in a place. */
@@ -82,8 +83,7 @@ export function areWritten({ places, by }: Kept, source: ByteSource, elf: Elf): 
     if (isNear && mayWrite(code, at, behind)) return true;
     return isHere && !isRead(code, at) && !ends.has(number) && isIn(number, mostInFront);
   };
-  for (const { flags, offset, address, size } of elf.sections) {
-    if ((flags & executableSection) === 0) continue;
+  for (const { offset, address, size } of codeAreas(elf)) {
     for (let from = 0; from < size; from += pieceBytes) {
       const before = Math.min(from, longest);
       const code = source.read(offset + from - before, Math.min(pieceBytes, size - from) + before);
