@@ -181,6 +181,11 @@ int main(int n, char **v) {\n  ask();\n  options();`,
 int main(int n, char **v) {\n  ask();\n  options(&own.verbose);`,
       "undecided",
     ],
+    [
+      "whose address an imported function has",
+      "int main(int n, char **v) {\n  ask();\n  puts((char *)&own.verbose);",
+      "undecided",
+    ],
   ])("needs what it has kept in data %s", async (_, between, expected) => {
     for (const options of [["-O0"], ["-O2"], ["-O2", "-no-pie", "-fno-pie"], ["-O2", "-s"]])
       expect((await needsOf(program(kept(between)), ...options)).avx2, options.join(" ")).toBe(expected);
