@@ -1,4 +1,4 @@
-/** Finds the functions of a program for AArch64 that ask for the CPU's features, and those that call them, wherever these stand. */
+/** Finds all functions of a program for AArch64 that ask for the CPU's features, and their callers. */
 
 import type { ByteSource } from "../byte-source.ts";
 import { type Elf, executableSection } from "../elf/elf.ts";
@@ -56,7 +56,7 @@ export function armCalls(source: ByteSource, elf: Elf, ranges: ReturnType<typeof
     startsOf(from.filter((_, each) => isWanted(to[each] ?? 0)));
   return {
     callersOf,
-    /** The starts of functions that ask or read the answer and of those that call them, the nearest first. `near` has the pages of answers, `isRead` is true for ADRP of an answer. */
+    /** The starts of functions that ask or read the answer, then of their callers. `near` has the pages of answers, `isRead` is true for ADRP of an answer. */
     asking(
       isQuestion: (target: number) => boolean,
       near: ReadonlySet<number>,

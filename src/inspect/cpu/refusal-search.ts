@@ -40,8 +40,8 @@ interface Deciding {
 }
 
 /**
- * The sets of names that decide a branch which their parts do not decide, the small ones first. A word of an answer has dozens of bits, of which a
- * program asks for one, or for one that a table has and nobody knows.
+ * Sets of names that decide a branch, where no part of the set does; small ones first. An answer has dozens of bits. A program asks for one of them, or
+ * for one by an unknown number.
  */
 export function decidingSets(
   all: readonly string[],

@@ -153,8 +153,8 @@ interface Following {
 }
 
 /**
- * The bits that a CPU without the features answers; the names are seen. A bit of a feature that nobody needs is -, and one of a number that is large where
- * the CPU has all others is +.
+ * The bits that a CPU without the features answers; the names are seen. The name - is of a feature that nobody needs. The name + is of a bit that a CPU
+ * with all others has set, as in the number of its last leaf.
  */
 function answerOf(
   names: readonly string[],

@@ -2,7 +2,7 @@
 
 import { type Instruction, MemorySizeExt, Mnemonic, OpKind, Register, RegisterExt } from "iced-x86";
 import type { AskedWords } from "./asked-words.ts";
-import { constant, isHigh, narrow, numberOf, type Value } from "./known-bits.ts";
+import { constant, isHigh, maskOf, narrow, numberOf, type Value } from "./known-bits.ts";
 import type { Answer } from "./way-parts.ts";
 import type { Known } from "./way-states.ts";
 import type { FunctionReader } from "./x86-functions.ts";
@@ -46,14 +46,16 @@ export function operandReader(
   };
 }
 
-/** What stands in so many bytes from a place on, which may be a part of what was written; null for unknown bytes. */
+/** What stands in so many bytes from a place on, which may be a part of what was written; null for unknown bytes, as behind a shorter number. */
 function keptAt(registers: Known["registers"], place: number, bytes: number): Value | null {
   const whole = registers.get(place);
   if (whole !== undefined && "at" in whole) return bytes === 8 ? whole : null;
   if (whole !== undefined) return narrow(whole, bytes);
   for (let before = 1; before < 8; before++) {
     const value = registers.get(place - before);
-    if (value !== undefined && !("at" in value)) return narrow(value, bytes, 8 * before);
+    if (value === undefined || "at" in value) continue;
+    const known = ((value.zeros | value.ones) >> BigInt(8 * before)) & maskOf(bytes);
+    return known === 0n ? null : narrow(value, bytes, 8 * before);
   }
   return null;
 }

@@ -26,29 +26,21 @@ const reading = new Set([
   ...[0x38, 0x39, 0x3a, 0x3b, 0x63, 0x69, 0x6b, 0x84, 0x85, 0x8a, 0x8b],
 ]);
 const readingBehind0f = new Set([
-  ...[0x10, 0x12, 0x16, 0x28, 0x6e, 0x6f, 0x7e, 0xa3, 0xaf, 0xb6, 0xb7, 0xbe, 0xbf],
+  ...[0x10, 0x12, 0x16, 0x28, 0x6e, 0x6f, 0xa3, 0xaf, 0xb6, 0xb7, 0xbe, 0xbf],
   ...Array.from({ length: 16 }, (_, condition) => 0x40 + condition),
 ]);
 /** Opcodes of which some do, by the digit in their ModRM byte: CMP, TEST, CALL, JMP and PUSH. */
-const readingDigits: Readonly<Record<number, readonly number[]>> = {
-  128: [7],
-  129: [7],
-  131: [7],
-  246: [0, 1],
-  247: [0, 1],
-  255: [2, 4, 6],
-};
+const readingDigits: ReadonlyMap<number, readonly number[]> = new Map<number, readonly number[]>([
+  ...[0x80, 0x81, 0x83].map((opcode) => [opcode, [7]] as const),
+  ...[0xf6, 0xf7].map((opcode) => [opcode, [0, 1]] as const),
+  [0xff, [2, 4, 6]],
+]);
 const lea = 0x8d;
 /** The bytes of the constant that stands behind the address. */
-const constants: Readonly<Record<number, number>> = {
-  128: 1,
-  129: 4,
-  131: 1,
-  192: 1,
-  193: 1,
-  198: 1,
-  199: 4,
-};
+const constants: ReadonlyMap<number, number> = new Map([
+  ...[0x80, 0x83, 0xc0, 0xc1, 0xc6].map((opcode) => [opcode, 1] as const),
+  ...[0x81, 0xc7].map((opcode) => [opcode, 4] as const),
+]);
 /** Of 16 bits. */
 const isShort = (prefix: number | undefined) => prefix === 0x66;
 
@@ -65,11 +57,12 @@ export function areWritten({ places, by }: Kept, source: ByteSource, elf: Elf): 
   const mayWrite = (code: Uint8Array, at: number, behind: number) => {
     const [prefix, opcode, modRm] = [code[at - 3], code[at - 2] ?? 0, code[at - 1] ?? 0];
     if (prefix === 0x0f) return !readingBehind0f.has(opcode) && isIn(behind, bytesBehind0f(opcode));
-    const constant = constants[opcode] ?? 0;
+    if (isOfAvx(code, at)) return isIn(behind, vectorBytes);
+    const constant = constants.get(opcode) ?? 0;
     const target = behind + (constant === 4 && isShort(prefix) ? 2 : constant);
     // The start files compare where data ends.
     if (opcode === lea) return !ends.has(target) && isIn(target, mostInFront);
-    if (reading.has(opcode) || readingDigits[opcode]?.includes((modRm >> 3) & 7)) return false;
+    if (reading.has(opcode) || readingDigits.get(opcode)?.includes((modRm >> 3) & 7)) return false;
     return isIn(target, (opcode & 1) === 0 ? 1 : 8);
   };
   /** Code has the distance from the end of its instruction, or the address itself. */
@@ -93,6 +86,10 @@ export function areWritten({ places, by }: Kept, source: ByteSource, elf: Elf): 
   }
   return false;
 }
+
+/** Behind VEX of two and three bytes, and EVEX, which nobody looks into (Intel SDM 2, "VEX Prefix"). */
+const isOfAvx = (code: Uint8Array, at: number) =>
+  code[at - 4] === 0xc5 || code[at - 5] === 0xc4 || code[at - 6] === 0x62;
 
 /** SETcc and CMPXCHG of a byte write one, and vectors many. */
 function bytesBehind0f(opcode: number): number {
