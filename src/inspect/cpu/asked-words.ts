@@ -5,7 +5,6 @@ import bits from "./asked-features.json" with { type: "json" };
 import type { FixedPointers } from "./fixed-pointers.ts";
 import { type Ending, isEnding, type Kind, type NamedCalls } from "./named-calls.ts";
 import { u32 } from "../little-endian.ts";
-import { longestAnswer } from "./way-calls.ts";
 import { type AnswerNames, rustQuestion } from "./rust-question.ts";
 import type { FunctionReader, X86Instruction } from "./x86-functions.ts";
 
@@ -26,6 +25,8 @@ export interface AskedWords {
   readonly endOf: (target: number, isPointer: boolean) => Ending | null;
   /** A function that ends the program by what it calls, as Rust's own exit does. */
   readonly neverReturns: (target: number) => boolean;
+  /** A function that writes down the words, as libgcc's own question does. */
+  readonly isQuestion: (target: number) => boolean;
   /** The place is in Rust's question. */
   readonly isRustQuestion: (place: number) => boolean;
   /** A function that hands on the answer. */
@@ -40,6 +41,8 @@ export interface AskedWords {
 /** Vendor, type and subtype of the CPU stand before the bits (libgcc, struct __processor_model). */
 const bitsInModel = 12;
 const wordBytes = 4;
+/** A function that fills in a structure of features may have so many bytes. */
+export const longestAsking = 4096;
 /** A hostile function calls thousands. */
 const mostSetters = 64;
 const longestSetter = 128;
@@ -89,6 +92,7 @@ export function askedWords(
     }
   const endless = new Map<number, boolean>();
   const handing = new Map<string, boolean>();
+  const own = new Map<number, boolean>();
   const [first, last] = [Math.min(...words.keys()), Math.max(...words.keys())];
   const wordAt = (place: number) => {
     if (!(place >= first && place < last + 8)) return null;
@@ -113,6 +117,13 @@ export function askedWords(
     },
     neverReturns: (target) => remember(endless, target, () => isEndless(target, reader)),
     isRustQuestion: rust.isAround,
+    isQuestion: (target) =>
+      remember(own, target, () => {
+        const code = asking.get(target) === 0 ? (reader.instructions(target) ?? []) : [];
+        return code.some(({ reads, writes, takes }) =>
+          [reads, writes, takes].some((each) => each !== null && isNear(each)),
+        );
+      }),
     mayAnswer: (target) => handsOn(target, mostThrough),
   };
 
@@ -127,7 +138,7 @@ export function askedWords(
           (flow === "call" &&
             called !== null &&
             calls > 0 &&
-            reader.lengthFrom(called) <= longestAnswer &&
+            reader.lengthFrom(called) <= longestAsking &&
             handsOn(called, calls - 1)),
       ),
     );

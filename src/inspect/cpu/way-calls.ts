@@ -7,7 +7,7 @@ import { firstData, handedOut, isAsked, isSuccess, keptOf, type Known, type Node
 const mostCallers = 6;
 /** A panic of Rust, which may be caught, leads to functions that abort if it can not be thrown: these stand deeper. */
 const mostLeaving = 3;
-/** A function that answers has no more bytes; libgcc's own question has three times as many. */
+/** A function that answers mostly has no more bytes. */
 export const longestAnswer = 512;
 /** Addresses below 0 are of the stack. */
 export const stack = -(2 ** 40);
@@ -23,6 +23,8 @@ interface Calling {
 
 /** Tells where a way goes on at a call, a jump to a place, and the end of a function; null where the way ends. */
 export function callReader({ callees, isError, machine, answer }: Calling) {
+  const isHandedOn = (name: number) =>
+    name >= 0 && name < handedOut[0] && !machine.kept.has(name) && !machine.untaken.has(name);
   const given = (registers: Known["registers"], value: Value | null | undefined) =>
     keptOf(registers, machine, value);
 
@@ -40,7 +42,8 @@ export function callReader({ callees, isError, machine, answer }: Calling) {
     const back = isCall ? { ...node, place: next } : null;
     // Rust calls through a table of pointers.
     const callee = isPointer ? (callees.pointerAt(target) ?? -1) : target;
-    const isShort = callees.lengthFrom(callee) <= longestAnswer && node.callers.length < mostCallers;
+    const isShort =
+      callees.lengthFrom(callee) <= (callees.longest ?? longestAnswer) && node.callers.length < mostCallers;
     const isLeaving = node.callers.length < mostLeaving && callees.neverReturns(callee);
     // Behind a call that does not return stands no code of the function.
     const isLast = isCall && next >= (callees.endAround(node.place) ?? 0);
@@ -49,10 +52,10 @@ export function callReader({ callees, isError, machine, answer }: Calling) {
       return null;
     }
     const names = callees.givenBack(callee, numberOf(first));
-    const isHanded =
-      first !== undefined &&
-      ("at" in first ? callees.hasAnswer(first.at) || hasAsked(node.registers, first.at) : first.asked);
-    const isEntered = names === null && isShort && (isHanded || callees.mayAnswer(callee) || isLeaving);
+    const isAnswer = (value: Value) =>
+      "at" in value ? callees.hasAnswer(value.at) || hasAsked(node.registers, value.at) : value.asked;
+    const isHanded = () => [...node.registers].some(([name, value]) => isHandedOn(name) && isAnswer(value));
+    const isEntered = names === null && isShort && (callees.mayAnswer(callee) || isLeaving || isHanded());
     if (isEntered)
       return {
         ...node,
