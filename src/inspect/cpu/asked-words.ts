@@ -5,6 +5,7 @@ import bits from "./asked-features.json" with { type: "json" };
 import type { FixedPointers } from "./fixed-pointers.ts";
 import { type Ending, isEnding, type Kind, type NamedCalls } from "./named-calls.ts";
 import { u32 } from "../little-endian.ts";
+import { longestAnswer } from "./way-calls.ts";
 import { type AnswerNames, rustQuestion } from "./rust-question.ts";
 import type { FunctionReader, X86Instruction } from "./x86-functions.ts";
 
@@ -41,8 +42,6 @@ export interface AskedWords {
 /** Vendor, type and subtype of the CPU stand before the bits (libgcc, struct __processor_model). */
 const bitsInModel = 12;
 const wordBytes = 4;
-/** A function that fills in a structure of features may have so many bytes. */
-export const longestAsking = 4096;
 /** A hostile function calls thousands. */
 const mostSetters = 64;
 const longestSetter = 128;
@@ -138,7 +137,7 @@ export function askedWords(
           (flow === "call" &&
             called !== null &&
             calls > 0 &&
-            reader.lengthFrom(called) <= longestAsking &&
+            reader.lengthFrom(called) <= longestAnswer &&
             handsOn(called, calls - 1)),
       ),
     );

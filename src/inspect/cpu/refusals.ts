@@ -1,10 +1,11 @@
 /** Finds programs that ask the CPU and then refuse by themselves: without a feature, `main` ends with an error. */
 
 import { findMarch } from "../../hardware/cpu-marches.ts";
-import { type AskedWords, longestAsking } from "./asked-words.ts";
+import type { AskedWords } from "./asked-words.ts";
 import { type Bits, maskOf } from "./known-bits.ts";
 import { decidingSets, mayBeRefusal, missingAside, type Search, someOfEach } from "./refusal-search.ts";
 import { type Walk, walker } from "./refusal-ways.ts";
+import { longestAnswer } from "./way-calls.ts";
 import type { FunctionReader, X86Instruction } from "./x86-functions.ts";
 import { x86Machine } from "./x86-steps.ts";
 import type { Kept } from "./x86-writers.ts";
@@ -53,8 +54,7 @@ export function allRefusals(
   const reads = ({ reads: place }: X86Instruction) => place !== null && before.has(place);
   const mayAnswer = (target: number) =>
     words.mayAnswer(target) || (before.size > 0 && (reader.instructions(target) ?? []).some(reads));
-  const longest = longestAsking;
-  const callees = { ...reader, ...words, mayAnswer, lengthFrom, longest, pointerAt: words.pointers.at };
+  const callees = { ...reader, ...words, mayAnswer, lengthFrom, pointerAt: words.pointers.at };
   const been = new Set<number>();
   const isConstructor = ({ name }: { readonly name: string }) => name === atLoading;
   // `main` before constructors, of which a library has thousands.
@@ -122,7 +122,7 @@ function keepersOf(
   words: AskedWords,
 ): readonly number[] {
   const isKeeper = (address: number) =>
-    reader.lengthFrom(address) <= longestAsking && words.mayAnswer(address) && !words.isQuestion(address);
+    reader.lengthFrom(address) <= longestAnswer && words.mayAnswer(address) && !words.isQuestion(address);
   const isProgram = starts.some(({ name }) => name === "main");
   const constructors = isProgram ? starts.filter(({ name }) => name === atLoading) : [];
   const asking = constructors.slice(0, mostConstructors).filter(({ address }) => isKeeper(address));

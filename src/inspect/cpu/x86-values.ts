@@ -33,7 +33,7 @@ import {
 import type { Answer } from "./way-parts.ts";
 import { firstData, handedOut, isAsked, type Known, withoutNumbers } from "./way-states.ts";
 import type { FunctionReader } from "./x86-functions.ts";
-import { bytesOf, operandReader, placeIn, stackMove, storedAt } from "./x86-operands.ts";
+import { bytesOf, computedBy, operandReader, placeIn, stackMove, storedAt } from "./x86-operands.ts";
 
 const { RAX, RBX, RCX, RDX, RSP } = Register;
 const moves: ReadonlySet<Mnemonic> = new Set([Mnemonic.Mov, Mnemonic.Movzx]);
@@ -101,8 +101,8 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
     else if (moves.has(mnemonic)) set(second);
     else if (mnemonic === Mnemonic.Movsxd) set(other && signed(other));
     else if (mnemonic === Mnemonic.Lea) {
-      const place = placeOf(registers);
-      if (place !== null) set({ at: place });
+      const value = computedBy(instruction, registers);
+      set(value === null || "at" in value ? value : narrow(value, size));
     } else if (mnemonic === Mnemonic.Add) set(sumOf(first, second));
     else if (mnemonic === Mnemonic.Sub)
       set(sumOf(first, other && resultOf(Mnemonic.Neg, other, null, false, 8)));
