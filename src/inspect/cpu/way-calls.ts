@@ -23,15 +23,13 @@ interface Calling {
 
 /** Tells where a way goes on at a call, a jump to a place, and the end of a function; null where the way ends. */
 export function callReader({ callees, isError, machine, answer }: Calling) {
-  const isHandedOn = (name: number) =>
-    name >= 0 && name < handedOut[0] && !machine.kept.has(name) && !machine.untaken.has(name);
   const given = (registers: Known["registers"], value: Value | null | undefined) =>
     keptOf(registers, machine, value);
 
   function follow(done: Leaving, node: Node, found: Set<End>): Node | null {
     const { target, isPointer, next } = done;
     const isCall = done.kind === "call";
-    const first = node.registers.get(machine.argument);
+    const first = node.registers.get(machine.arguments[0]);
     const end = callees.endOf(target, isPointer);
     if (end !== null) {
       if (end === "status") found.add(statusEnd(first, "passed"));
@@ -53,7 +51,11 @@ export function callReader({ callees, isError, machine, answer }: Calling) {
     const names = callees.givenBack(callee, numberOf(first));
     const isAnswer = (value: Value) =>
       "at" in value ? callees.hasAnswer(value.at) || hasAsked(node.registers, value.at) : value.asked;
-    const isHanded = () => [...node.registers].some(([name, value]) => isHandedOn(name) && isAnswer(value));
+    const isHanded = () =>
+      machine.arguments.some((name) => {
+        const value = node.registers.get(name);
+        return value !== undefined && isAnswer(value);
+      });
     const isEntered = names === null && isShort && (callees.mayAnswer(callee) || isLeaving || isHanded());
     if (isEntered)
       return {

@@ -37,7 +37,8 @@ export interface Leaving {
 /** A kind of CPU: where functions take and leave numbers, and what its instructions do. */
 export interface Machine {
   readonly result: number;
-  readonly argument: number;
+  /** The registers of arguments, in which an answer may be handed on; the first one first. */
+  readonly arguments: readonly [number, ...number[]];
   /** The register with the address at which a result begins that is too long. */
   readonly long?: number;
   readonly stack: number;
