@@ -74,7 +74,14 @@ export function x86GoCode(
           return names === undefined ? null : { names, shift: 0 };
         },
         ...{ leaf: () => null, neverReturns: () => false, hasAnswer: () => false },
-        ...{ hasRust: false, isRustQuestion: () => false, isQuestion: () => false, pointers, anyBit },
+        ...{
+          hasRust: false,
+          isRustQuestion: () => false,
+          isQuestion: () => false,
+          asks: () => false,
+          pointers,
+          anyBit,
+        },
       };
       return {
         callees: { ...reader, ...words, pointerAt: pointers.at },

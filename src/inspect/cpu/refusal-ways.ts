@@ -3,6 +3,7 @@
 import type { Bits, Value } from "./known-bits.ts";
 import type { Answer, Machine, Callees, End } from "./way-parts.ts";
 import { callReader, longResult, stack } from "./way-calls.ts";
+import { waySides } from "./way-sides.ts";
 import { firstData, keyOf, type Known, meetings, type Node } from "./way-states.ts";
 
 /** A way behind a branch in a place that the answer decided. */
@@ -56,27 +57,38 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
     const been = new Set<string>();
     const sides: Sides = new Map();
     const meet = meetings(machine.isThorough ? mostRounds : 0);
+    const ways = waySides();
     const queue = [from];
     let isCut = false;
     for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
       let now: Node | null = node;
+      let last = ways.leave(node);
       isMeeting = true;
       for (let steps = 0; now !== null; steps++) {
         if (isMeeting) {
-          if (been.has(keyOf(now))) break;
-          now = meet(now);
-          const key = keyOf(now);
+          const first = keyOf(now);
+          const met = been.has(first) ? now : meet(now);
+          const key = met === now ? first : keyOf(met);
+          ways.lead(last, key);
           if (been.has(key)) break;
           been.add(key);
+          [now, last] = [met, key];
         }
         // Nobody knows how a way ends that is too long.
         isCut ||= steps === mostSteps || --budget.left < 0;
-        if (budget.left < 0) return { ends: found, decided, unclear, known, open, sides, isCut };
+        if (budget.left < 0) return { ends: found, decided, unclear, known, open, sides, ways, isCut };
         if (steps === mostSteps) break;
-        now = step(now, { found, decided, unclear, known, open, sides, queue });
+        const own = new Set<End>();
+        const before = queue.length;
+        now = step(now, { found: own, decided, unclear, known, open, sides, queue });
+        for (const each of queue.slice(before)) if (last !== null) ways.enter(each, last);
+        for (const end of own) {
+          found.add(end);
+          ways.end(last, end);
+        }
       }
     }
-    return { ends: found, decided, unclear, known, open, sides, isCut };
+    return { ends: found, decided, unclear, known, open, sides, ways, isCut };
   }
 
   /** The node at the start of functions that run one behind the other, with what is known of data. */

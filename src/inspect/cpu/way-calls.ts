@@ -40,7 +40,9 @@ export function callReader({ callees, isError, machine, answer }: Calling) {
     const back = isCall ? { ...node, place: next } : null;
     // Rust calls through a table of pointers.
     const callee = isPointer ? (callees.pointerAt(target) ?? -1) : target;
-    const isShort = callees.lengthFrom(callee) <= longestAnswer && node.callers.length < mostCallers;
+    const isShort =
+      callees.lengthFrom(callee) <= (callees.longest?.(callee) ?? longestAnswer) &&
+      node.callers.length < mostCallers;
     const isLeaving = node.callers.length < mostLeaving && callees.neverReturns(callee);
     // Behind a call that does not return stands no code of the function.
     const isLast = isCall && next >= (callees.endAround(node.place) ?? 0);

@@ -60,6 +60,8 @@ export interface Callees {
   readonly isStart: (address: number) => boolean;
   readonly endAround: (address: number) => number | null;
   readonly lengthFrom: (address: number) => number;
+  /** The bytes of the longest function like this that is entered, if not those of the longest answer. */
+  readonly longest?: (target: number) => number;
   /** The names of the bits that a called function gives back for an argument; null where no need is told. */
   readonly givenBack: (target: number, argument: number | null) => readonly string[] | null;
   /** True for a function that always gives an address back, as of an error in Go. */
