@@ -98,6 +98,11 @@ export function fixedPointers(source: ByteSource, elf: Elf) {
       if (place < address || place >= address + length) return null;
       return found().get(place) ?? ((isWritten && u64(bytes(), place - address)) || null);
     },
+    /** The address that the loader writes in a place of constants; null for others. */
+    inConstants: (place: number): number | null =>
+      place < constants.address || place >= constants.address + constants.size
+        ? null
+        : (inConstants().get(place) ?? null),
     /**
      * The addresses in a row of constants, as in a table of virtual functions. Up to two empty places may
      * stand in front of the functions (Itanium C++ ABI, 2.5.2: the offset to the top, and the type, which `-fno-rtti` leaves out). In a table of Rust

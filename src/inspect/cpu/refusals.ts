@@ -64,7 +64,11 @@ export function allRefusals(
     words.mayAnswer(target) || (before.size > 0 && (reader.instructions(target) ?? []).some(reads));
   const isProgram = starts.some(({ name }) => name === "main" || name === rustMain);
   const longest = (target: number) => (isProgram && words.asks(target) ? longestAsking : longestAnswer);
-  const callees = { ...reader, ...words, mayAnswer, lengthFrom, longest, pointerAt: words.pointers.at };
+  // The C runtime gets the address of a start, and Rust's runtime that of each closure.
+  const mayRun = (target: number) =>
+    !words.hasRust && !starts.some(({ address }) => address === target) && mayAnswer(target);
+  const pointerAt = (place: number) => words.pointers.at(place) ?? words.pointers.inConstants(place);
+  const callees = { ...reader, ...words, mayAnswer, lengthFrom, longest, mayRun, pointerAt };
   const been = new Set<number>();
   const isConstructor = ({ name }: { readonly name: string }) => name === atLoading;
   // `main` before constructors, of which a library has thousands.
@@ -75,7 +79,9 @@ export function allRefusals(
     been.add(address);
     const code = reader.instructions(address) ?? [];
     const first = name === atLoading ? [] : keepers;
-    const called = [...new Set(code.flatMap(({ target }) => target ?? []))];
+    const called = [...new Set(code.flatMap(({ target, takes }) => target ?? takes ?? []))];
+    const taken = [...new Set(code.flatMap(({ takes }) => takes ?? []))].slice(0, mostCalled);
+    const listed = taken.flatMap((place) => words.pointers.run(place));
     const own = (more: Partial<AskedWords> = {}) =>
       refusalsOf([...first, address], {
         ...{ isError, mayGiveError: name === rustMain, callees, budget },
@@ -85,7 +91,7 @@ export function allRefusals(
     if (name === atLoading)
       return code.some(mayEnd) && words.mayAnswer(address) ? [{ ...own(), isWhole: true }] : [];
     if (called.length > mostCalled) return [{ ...noRefusals, isWhole: false }];
-    if (keepers.length === 0 && ![address, ...called].some(mayAnswer)) return [];
+    if (keepers.length === 0 && ![address, ...called, ...listed].some(mayAnswer)) return [];
     const kept: Kept = { places: new Map(), by: new Set() };
     const keeping = own({ mayKeep: (place, bytes, by) => keep(kept, place, bytes, by) });
     const isSure = kept.places.size === 0 || keeping.refuses.length === 0 || !areWritten(kept);

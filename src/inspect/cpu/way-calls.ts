@@ -67,6 +67,16 @@ export function callReader({ callees, isError, machine, answer }: Calling) {
         callers:
           back === null ? node.callers : [...node.callers, { ...back, asks: callees.mayAnswer(callee) }],
       };
+    const run = isCall && names === null ? handedFunction(node) : null;
+    if (run !== null && back !== null) {
+      const caller = { ...back, asks: false, isRun: true };
+      return {
+        ...node,
+        registers: handedTo(node.registers, machine),
+        place: run,
+        callers: [...node.callers, caller],
+      };
+    }
     const result = callees.givesAddress?.(callee) ? { at: callee } : names && answer(names, 0);
     const isQuestion = names !== null && machine.isThorough === true;
     const handed = [...node.registers].filter(
@@ -76,9 +86,21 @@ export function callReader({ callees, isError, machine, answer }: Calling) {
     return back === null ? returned(after, found) : { ...after, place: next };
   }
 
+  /** A function that asks, whose address the called one gets: as of pthread_once, which runs it. */
+  function handedFunction({ registers, callers }: Node): number | null {
+    if (callers.length >= mostCallers) return null;
+    for (const name of machine.arguments) {
+      const value = registers.get(name);
+      const at = value !== undefined && "at" in value ? value.at : -1;
+      const isRun = at >= firstData && callees.lengthFrom(at) <= longestAnswer && callees.mayRun?.(at);
+      if (isRun) return at;
+    }
+    return null;
+  }
+
   function returned({ registers, callers, ...node }: Node, found: Set<End>): Node | null {
-    const result = registers.get(machine.result);
     const caller = callers.at(-1);
+    const result = caller?.isRun ? undefined : registers.get(machine.result);
     if (caller === undefined) {
       const bits = result === undefined || "at" in result ? noBits : result;
       const isRefused = isError(bits);

@@ -72,6 +72,8 @@ export interface Callees {
   readonly neverReturns: (target: number) => boolean;
   /** A function that hands on the answer. */
   readonly mayAnswer: (target: number) => boolean;
+  /** A function that asks, and is run by the function that gets its address; absent where nobody looks. */
+  readonly mayRun?: (target: number) => boolean;
   /** The place has an answer. */
   readonly hasAnswer: (place: number) => boolean;
   /** The address in a place of the table of pointers; null for others. */

@@ -17,6 +17,8 @@ interface Caller {
   readonly registers: Known["registers"];
   /** It called a function that asks. */
   readonly asks: boolean;
+  /** It handed a function on, and nobody knows what the called one gives back. */
+  readonly isRun?: boolean;
 }
 
 export interface Node extends Known {

@@ -37,11 +37,14 @@ export function operandReader(
     const word = words.at(place);
     if (word !== null) return narrow(answer(word.names, word.shift), bytes);
     if (words.isZeroAtFirst?.(place)) return { ...constant(0), asked: true };
-    const pointed = words.pointers.at(place);
-    if (pointed !== null) return { at: pointed };
+    const pointed = words.pointers.at(place) ?? words.pointers.inConstants(place);
+    if (pointed !== null) return bytes === 8 ? { at: pointed } : null;
     // The cases of a switch stand in constants, and so does a table of the bits that a program asks for.
-    const number = bytes > 4 ? null : reader.constantAt(place);
+    const number = bytes > 8 ? null : reader.constantAt(place);
     if (number === null) return null;
+    const above = bytes > 4 ? reader.constantAt(place + 4) : null;
+    if (bytes > 4)
+      return above === null ? null : constant((BigInt(above) << 32n) | BigInt.asUintN(32, BigInt(number)));
     return instruction.mnemonic === Mnemonic.Movsxd ? constant(number) : narrow(constant(number), bytes);
   };
 }

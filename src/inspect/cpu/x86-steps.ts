@@ -2,7 +2,7 @@
 
 import { Decoder, DecoderOptions, FlowControl, Mnemonic, OpKind, Register, RegisterExt } from "iced-x86";
 import type { AskedWords } from "./asked-words.ts";
-import { condition } from "./known-bits.ts";
+import { condition, numberOf } from "./known-bits.ts";
 import type { Answer, Machine, Step } from "./way-parts.ts";
 import type { FunctionReader } from "./x86-functions.ts";
 import { valueReader } from "./x86-values.ts";
@@ -61,7 +61,7 @@ export function x86Machine(
     if (instruction.op0Kind === OpKind.Memory)
       return { kind, target: placeOf(known.registers) ?? -1, isPointer: true, next };
     const value = known.registers.get(RegisterExt.fullRegister(instruction.op0Register));
-    const target = value !== undefined && "at" in value ? value.at : -1;
+    const target = value !== undefined && "at" in value ? value.at : (numberOf(value) ?? -1);
     return { kind, target, isPointer: target === -1, next };
   }
 
