@@ -15,35 +15,10 @@ import type { Elf } from "../../../src/inspect/elf/elf.ts";
 import { inspectFile } from "../../../src/inspect/inspect-file.ts";
 import { makeFolder } from "../../support/folders.ts";
 import { needs } from "../../support/needs.ts";
-import { whyNoGcc, whyNoVersion } from "../../support/programs.ts";
+import { whyNoVersion } from "../../support/programs.ts";
+import { asks, needsOf, plain, program, whyNoProgram } from "./support/needs-of.ts";
 
-const whyNot = process.arch === "x64" ? whyNoGcc() : "no x86-64 CPU";
-
-async function needsOf(files: Readonly<Record<string, string>>, ...options: readonly string[]) {
-  const cwd = makeFolder(files);
-  execFileSync("gcc", [...Object.keys(files), "-w", "-o", "a.out", ...options], { cwd });
-  const found = await inspectFile(memorySource(readFileSync(join(cwd, "a.out"))), false);
-  if (found?.cpu == null) throw new Error("no code");
-  return findCpuNeed({ cpu: found.cpu, isVariant: false, neededLevel: null, through: [] }).features;
-}
-
-const work = { "work.c": '#include <stdio.h>\nint work(int n) { return printf("%d\\n", n) < 0; }\n' };
-const head = `#include <err.h>
-#include <cpuid.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-int work(int n);
-`;
-const program = (text: string) => ({ "main.c": head + text, ...work });
-const asks = '__builtin_cpu_supports("avx2")';
-const plain = `int main(int n, char **v) {
-  if (!${asks}) return fputs("needs AVX2\\n", stderr), 1;
-  return work(n);
-}
-`;
-
-describe("a program that asks and refuses", needs(whyNot), () => {
+describe("a program that asks and refuses", needs(whyNoProgram), () => {
   it.each([
     ["with a status of main's", plain, ["-O2"]],
     ["without optimization", plain, ["-O0"]],
@@ -271,7 +246,7 @@ int main(int n, char **v) { return work(n); }
 });
 
 /** What `__cpu_features2` has, which a program without names has beside `__cpu_model`. */
-describe("a program without names that asks for a later feature", needs(whyNot), () => {
+describe("a program without names that asks for a later feature", needs(whyNoProgram), () => {
   it.each([
     ["dynamic", []],
     ["static", ["-static"]],
