@@ -2,8 +2,8 @@
 
 import { type ArmFunctions, type ArmWord, callIn } from "./arm64-functions.ts";
 import type { Lists, Memory } from "./arm64-memory.ts";
-import { has } from "./arm64-words.ts";
 import { arm64Machine } from "./arm64-steps.ts";
+import { has } from "./arm64-words.ts";
 import bits from "./asked-features.json" with { type: "json" };
 import { noBits, type Value } from "./known-bits.ts";
 import type { NamedCalls } from "./named-calls.ts";
@@ -118,8 +118,14 @@ function listsOf(names: readonly string[]): Lists {
 function rustCache(question: number, code: ArmFunctions, memory: Memory) {
   if (code.lengthFrom(question) > longestQuestion) return null;
   const left = new Set<number>();
-  const wrote = (place: number, value: Value | null, bytes: number) => {
-    if (bytes === 8 && value !== null && !("at" in value) && value.ones >> BigInt(wordBits) === 1n)
+  const wrote = (place: number | null, value: Value | null, bytes: number) => {
+    if (
+      place !== null &&
+      bytes === 8 &&
+      value !== null &&
+      !("at" in value) &&
+      value.ones >> BigInt(wordBits) === 1n
+    )
       left.add(place);
   };
   const machine = arm64Machine({ ...memory, wrote }, () => noBits);

@@ -104,7 +104,8 @@ function writtenBy(
 ): Written | null {
   let words = new Map<number, Word>();
   let at = start;
-  const wrote = (place: number, value: Value | null, bytes: number) => {
+  const wrote = (place: number | null, value: Value | null, bytes: number) => {
+    if (place === null) return;
     stores.add(at);
     const before = words.get(place);
     const zeros = value === null || "at" in value ? 0n : value.zeros;
@@ -176,8 +177,8 @@ export function areWritten(
     places.some((other) => other > each && other - each < mostInFront),
   );
   let [at, isWritten] = [0, false];
-  const wrote = (place: number, _: Value | null, bytes: number) => {
-    isWritten ||= !stores.has(at) && isNear(place, bytes);
+  const wrote = (place: number | null, _: Value | null, bytes: number) => {
+    isWritten ||= place !== null && !stores.has(at) && isNear(place, bytes);
   };
   const machine = arm64Machine({ ...memory, wrote }, () => noBits);
   const isHanded = ({ registers }: Known) =>

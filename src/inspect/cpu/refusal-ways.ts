@@ -27,14 +27,14 @@ export interface Walk {
   readonly isError: (result: Bits) => boolean;
   /** The start gives zero or an error back, and nobody knows all errors. */
   readonly mayGiveError?: boolean;
-  /** Nobody knows whether the start is called: where the budget ends, no more is told. */
-  readonly isHidden?: boolean;
+  /** Ways that meet soon go on as one, and loops are not followed round by round: whatever is found may be none. */
+  readonly isRough?: boolean;
   readonly budget: { left: number };
   /** The names that the bits stand for which were read. */
   readonly seen: Set<string>;
 }
 
-export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
+export function walker({ callees, machineFor, isError, budget, seen, isRough = false }: Walk) {
   let missing: ReadonlySet<string> = new Set();
   let hasOthers = false;
   const answer: Answer = (names, shift) => answerOf(names, shift, { missing, hasOthers }, seen);
@@ -45,7 +45,7 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
   let isMeeting = true;
 
   /** Follows all ways from a place on, with the answer that a CPU without the features gives; of others nobody knows, or it has all. */
-  function ends(from: Node, without: ReadonlySet<string>, isWithOthers = false) {
+  function ends(from: Node, without: ReadonlySet<string>, isWithOthers = false, wanted: End | null = null) {
     missing = without;
     hasOthers = isWithOthers;
     const found = new Set<End>();
@@ -55,16 +55,18 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
     const open = new Set<number>();
     const been = new Set<string>();
     const sides: Sides = new Map();
-    const meet = meetings(machine.isThorough ? mostRounds : 0);
+    const meet = meetings(machine.isThorough ? mostRounds : 0, isRough);
     const queue = [from];
     let isCut = false;
     for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
+      if (wanted !== null && found.has(wanted)) break;
       let now: Node | null = node;
       isMeeting = true;
       for (let steps = 0; now !== null; steps++) {
         if (isMeeting) {
           if (been.has(keyOf(now))) break;
           now = meet(now);
+          if (now === null) break;
           const key = keyOf(now);
           if (been.has(key)) break;
           been.add(key);
@@ -72,7 +74,7 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
         // Nobody knows how a way ends that is too long.
         isCut ||= steps === mostSteps || --budget.left < 0;
         if (budget.left < 0) return { ends: found, decided, unclear, known, open, sides, isCut };
-        if (steps === mostSteps) break;
+        if (steps === mostSteps || (wanted !== null && found.has(wanted))) break;
         now = step(now, { found, decided, unclear, known, open, sides, queue });
       }
     }
@@ -131,6 +133,11 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
   return {
     begin,
     ends,
+    /** All ways end with an error. */
+    refuses: (from: Node, without: ReadonlySet<string>) => {
+      const { ends: found, isCut } = ends(from, without, false, "passed");
+      return !isCut && found.size > 0 && !found.has("passed");
+    },
     free: machine.free,
   };
 }

@@ -35,6 +35,7 @@ export const handedOut: readonly [name: number, value: Value] = [firstData - 1, 
 
 /** So many ways meet in a place with other values each, as behind many options. Then they go on as one way, with the CPU's answers alone. */
 const mostMeetings = 16;
+const mostRough = 6;
 /** So many, and the numbers on the stack are forgotten. */
 const mostOfStack = 3;
 
@@ -46,21 +47,27 @@ export function withoutNumbers(values: Known["registers"]): Map<number, Value> {
   return new Map([...values].filter(([name, value]) => (name >= 0 && name < firstData) || isAsked(value)));
 }
 
-/** Tells with what a way goes on from a place where many have met. A way that meets itself, as in a loop, does so `mostRounds` times beside. */
-export function meetings(mostRounds: number): (node: Node) => Node {
+/**
+ * Tells with what a way goes on from a place where many have met. A way that meets itself, as in a loop, does so `mostRounds` times beside. With
+ * `isRough` two ways are many, and go on with what their answers have in common; null for the last of these.
+ */
+export function meetings(mostRounds: number, isRough = false): (node: Node) => Node | null {
   const counts = new Map<string, { met: number; rounds: number; forks: number }>();
   const earlier = new Map<string, Known["registers"]>();
   return (node) => {
     const place = placesOf(node);
     const forks = node.forks ?? 0;
     const before = counts.get(place) ?? { met: 0, rounds: 0, forks: -1 };
-    const isRound = before.forks === forks && before.rounds < mostRounds;
+    const isRound = before.forks === forks && before.rounds < mostRounds && !isRough;
     const met = before.met + (isRound ? 0 : 1);
     counts.set(place, { met, rounds: before.rounds + (isRound ? 1 : 0), forks });
-    if (met > mostMeetings || node.registers.size > mostKnown) {
+    if (isRough && met > mostRough) return null;
+    if (met > (isRough ? mostOfStack : mostMeetings) || node.registers.size > mostKnown) {
       const first = earlier.get(place) ?? node.registers;
-      earlier.set(place, first);
-      return withAnswersAlone(node, first);
+      const found = withAnswersAlone(node, first);
+      const all = isRough ? { ...found, registers: inCommon(found.registers, first) } : found;
+      earlier.set(place, isRough ? all.registers : first);
+      return all;
     }
     return met > mostOfStack ? { ...node, registers: withoutNumbers(node.registers) } : node;
   };
@@ -76,6 +83,18 @@ function withAnswersAlone(node: Node, before: Known["registers"]): Node {
   const registers = new Map([...node.registers].filter(([name, value]) => isKept(name, value)));
   return { ...node, registers, flags: node.flags?.asked ? node.flags : null };
 }
+
+/** Of answers that differ from earlier ones nothing more is known. */
+function inCommon(one: Known["registers"], before: Known["registers"]): Known["registers"] {
+  const isSame = (value: Value, old: Value | undefined) =>
+    old === undefined ||
+    "at" in old ||
+    "at" in value ||
+    (old.zeros === value.zeros && old.ones === value.ones);
+  return new Map([...one].map(([name, value]) => [name, isSame(value, before.get(name)) ? value : unclear]));
+}
+
+const unclear: Value = { ...noBits, asked: true };
 
 const placesOf = ({ place, callers, following }: Pick<Node, "place" | "callers" | "following">) =>
   [following.length, place, ...callers.map((each) => each.place)].join();
