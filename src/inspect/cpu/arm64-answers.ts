@@ -67,7 +67,7 @@ export function rustAnswers(
   const caches = new Map<number, ReturnType<typeof rustCache>>();
   for (const target of new Set([...direct, ...near.flatMap(called)])) {
     if (caches.size >= mostQuestions) break;
-    if (code.codeOf(target, longestQuestion).some(marksLastBit))
+    if (code.hasWord(target, longestQuestion, marksLastBit))
       caches.set(target, rustCache(target, code, memory));
   }
   const found = [...caches].flatMap(([question, cache]) => {
@@ -94,7 +94,7 @@ export function rustAnswers(
 }
 
 /** ORR of a number whose last bit alone is set. */
-const marksLastBit = ({ word }: ArmWord) => has(word, 0xffff_fc00, 0xb241_0000);
+const marksLastBit = (word: number) => has(word, 0xffff_fc00, 0xb241_0000);
 
 /** Some bits came with a version, whose number stands in front of these. Without a version a bit is one of several. */
 function laterBits(minor: number | null): readonly string[] {

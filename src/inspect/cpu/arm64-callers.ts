@@ -45,8 +45,9 @@ export function armCalls(source: ByteSource, elf: Elf, ranges: ReturnType<typeof
         case 0x34:
         case 0x3c: {
           const page = pageIn({ at, word });
-          if (page === null && comparedIn(word) !== null) shapes.comparison(at, word);
-          if (page !== null && page >= firstPage) pages.add(at, page);
+          if (page === null) {
+            if (comparedIn(word) !== null) shapes.comparison(at, word);
+          } else if (page >= firstPage) pages.add(at, page);
           break;
         }
         // Of the system.

@@ -29,14 +29,19 @@ export function arm64Functions(source: ByteSource, elf: Elf, ranges: ReturnType<
       return at + 4 > block.length ? null : u32(block, at);
     });
   const lengthFrom = (address: number) => (rooms.endAround(address) ?? Number.POSITIVE_INFINITY) - address;
-  const wordsIn = (address: number, size: number): readonly ArmWord[] => {
+  const bytesIn = (address: number, size: number): Uint8Array => {
     const offset = Number.isFinite(size) && address % 4 === 0 ? offsetOfAddress(elf, address) : null;
-    const bytes = offset === null ? noBytes : source.read(offset, size);
+    return offset === null ? noBytes : source.read(offset, size);
+  };
+  const wordsIn = (address: number, size: number): readonly ArmWord[] => {
+    const bytes = bytesIn(address, size);
     return Array.from({ length: bytes.length >> 2 }, (_, each) => ({
       at: address + 4 * each,
       word: u32(bytes, 4 * each),
     }));
   };
+  const sizeFrom = (address: number, longest: number) =>
+    Number.isFinite(lengthFrom(address)) ? Math.min(lengthFrom(address), longest) : 0;
   let last: { address: number; size: number; words: readonly ArmWord[] } = {
     address: -1,
     size: 0,
@@ -46,9 +51,15 @@ export function arm64Functions(source: ByteSource, elf: Elf, ranges: ReturnType<
     ...{ isStart: rooms.isStart, endAround: rooms.endAround, lengthFrom, wordsIn },
     /** The word in a place; null outside code. */
     codeAt,
+    /** True for code from an address on in which a word is as wanted. */
+    hasWord(address: number, longest: number, isWanted: (word: number) => boolean): boolean {
+      const bytes = bytesIn(address, sizeFrom(address, longest));
+      for (let at = 0; at + 4 <= bytes.length; at += 4) if (isWanted(u32(bytes, at))) return true;
+      return false;
+    },
     /** The words from an address to the end of the function, and no more than so many bytes. */
     codeOf(address: number, longest = longestAnswer): readonly ArmWord[] {
-      const size = Number.isFinite(lengthFrom(address)) ? Math.min(lengthFrom(address), longest) : 0;
+      const size = sizeFrom(address, longest);
       if (size <= longestAnswer) return wordsIn(address, size);
       // Of a long `main` the words are asked for again and again.
       if (last.address !== address || last.size !== size)

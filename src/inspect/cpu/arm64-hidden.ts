@@ -43,15 +43,15 @@ export function hiddenRefusals(asking: ReadonlySet<number>, program: Program): O
   for (let above = 0; above <= mostAbove && next.size > 0; above++) {
     const handed = new Set<number>();
     for (const start of next) {
-      const isShort = program.callees.lengthFrom(start) <= longestAnswer;
+      const isNew = !handing.has(start) && program.callees.lengthFrom(start) <= longestAnswer;
       if (program.isFollowed(start, all)) {
-        if (isShort) handed.add(start);
+        if (isNew) handed.add(start);
         continue;
       }
       const hidden = hiddenFunction(start, program, handing);
       const most = Math.min(mostSteps, left);
       const budget = { left: most };
-      if (isShort && hidden.handsOn(budget)) handed.add(start);
+      if (isNew && hidden.handsOn(budget)) handed.add(start);
       if (hidden.maySeemRefusing(budget)) for (const name of hidden.refusals(budget)) names.add(name);
       isWhole &&= budget.left > 0;
       left -= most - Math.max(0, budget.left);
