@@ -1,6 +1,6 @@
 /** Knows where a program for AArch64 finds the CPU's answer: in what libgcc, LLVM, Rust or the program itself has stored. */
 
-import { type ArmFunctions, type ArmWord, callIn } from "./arm64-functions.ts";
+import { type ArmFunctions, callIn } from "./arm64-functions.ts";
 import type { Lists, Memory } from "./arm64-memory.ts";
 import { arm64Machine } from "./arm64-steps.ts";
 import { has } from "./arm64-words.ts";

@@ -52,8 +52,10 @@ export function hiddenRefusals(asking: ReadonlySet<number>, program: Program): O
       const most = Math.min(mostSteps, left);
       const budget = { left: most };
       if (isNew && hidden.handsOn(budget)) handed.add(start);
-      if (hidden.maySeemRefusing(budget)) for (const name of hidden.refusals(budget)) names.add(name);
-      isWhole &&= budget.left > 0;
+      const from = hidden.seemsToRefuse(budget);
+      const own = from === null ? [] : hidden.refusals(from, budget);
+      for (const name of own) names.add(name);
+      isWhole &&= budget.left > 0 || own.length > 0;
       left -= most - Math.max(0, budget.left);
     }
     for (const each of handed) handing.add(each);
@@ -102,10 +104,13 @@ function hiddenFunction(start: number, program: Program, handing: ReadonlySet<nu
       numbersWithout([], false);
       return isAnswer || numbersWithout([...seen], false) !== numbersWithout([], true) || budget.left < 0;
     },
-    /** Behind a question all ways end with an error on one side of a branch: whatever stands in front of the question, or goes on without the answer, is passed over. */
-    maySeemRefusing(budget: Budget): boolean {
-      if (name === rustMain) return true;
-      if (name === atLoading && !mayEnd(start, program)) return false;
+    /**
+     * In front of a question behind which all ways end with an error on one side of a branch; null where there is none. Whatever stands in front of a
+     * question, or goes on without the answer, is passed over.
+     */
+    seemsToRefuse(budget: Budget): number | null {
+      if (name === rustMain) return start;
+      if (name === atLoading && !mayEnd(start, program)) return null;
       let [from, site] = [start, start];
       const passed = new Set<number>();
       const isAhead = (place: number, known: Known) =>
@@ -131,7 +136,7 @@ function hiddenFunction(start: number, program: Program, handing: ReadonlySet<nu
         budget.left += Math.max(0, far.left);
         return isRefused;
       };
-      return words.some((each, index) => {
+      const found = words.some((each, index) => {
         if (passed.has(each.at)) return false;
         if (!handing.has(callIn(each) ?? -1) && !callees.asksAt(words, index)) return false;
         [from, site] = [inFrontOf(words, index), each.at];
@@ -140,14 +145,19 @@ function hiddenFunction(start: number, program: Program, handing: ReadonlySet<nu
         const sides = someOfEach(unclear.flatMap((branch) => branch.sides));
         return near.refuses(begin, seen) || sides.some(refuses);
       });
+      return found ? from : null;
     },
-    /** The features without which the function ends the program. */
-    refusals(budget: Budget): readonly string[] {
-      const machineFor = (answer: Answer) => arm64Machine(memory, answer);
-      const { refuses, mayRefuse } = refusalsOf([start], {
-        ...{ callees, machineFor, isError: isOwnError, mayGiveError: name === rustMain, budget },
-      });
-      return [...refuses, ...mayRefuse];
+    /** The features without which the function ends the program; behind a question alone where the way from the start is too long. */
+    refusals(question: number, budget: Budget): readonly string[] {
+      const refusalsFrom = (from: number, budget: Budget) => {
+        const machineFor = (answer: Answer) => arm64Machine(memory, answer);
+        const { refuses, mayRefuse } = refusalsOf([from], {
+          ...{ callees, machineFor, isError: isOwnError, mayGiveError: name === rustMain, budget },
+        });
+        return [...refuses, ...mayRefuse];
+      };
+      const found = refusalsFrom(start, budget);
+      return found.length > 0 || budget.left >= 0 ? found : refusalsFrom(question, { left: mostSteps });
     },
   };
 }

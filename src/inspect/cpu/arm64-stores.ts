@@ -1,11 +1,12 @@
 /** Finds the words in which a program for AArch64 keeps what it makes of the CPU's answer, to read it later. */
 
-import { type Elf, executableSection } from "../elf/elf.ts";
+import type { Elf } from "../elf/elf.ts";
 import { type ArmFunctions, pageIn } from "./arm64-functions.ts";
 import type { Lists, Memory } from "./arm64-memory.ts";
 import { arm64Machine } from "./arm64-steps.ts";
 import { maskOf, noBits, type Value } from "./known-bits.ts";
 import { walker } from "./refusal-ways.ts";
+import { codeAreas } from "./regions.ts";
 import type { Answer, Callees } from "./way-parts.ts";
 import type { Known } from "./way-states.ts";
 
@@ -200,10 +201,9 @@ export function areWritten(
       } else if (done.kind !== "branch") return;
     }
   };
-  for (const { flags, address, size } of elf.sections)
-    if ((flags & executableSection) !== 0)
-      for (let from = address; from < address + size && !isWritten; from += pieceBytes)
-        for (const each of code.wordsIn(from, Math.min(pieceBytes, address + size - from)))
-          if (pages.has(pageIn(each) ?? -1)) follow(each.at);
+  for (const { address, size } of codeAreas(elf))
+    for (let from = address; from < address + size && !isWritten; from += pieceBytes)
+      for (const each of code.wordsIn(from, Math.min(pieceBytes, address + size - from)))
+        if (pages.has(pageIn(each) ?? -1)) follow(each.at);
   return isWritten;
 }
