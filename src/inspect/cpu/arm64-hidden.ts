@@ -2,7 +2,7 @@
 
 import { type Answering, jumpOut } from "./arm64-asking.ts";
 import type { ArmCalls } from "./arm64-callers.ts";
-import { type ArmFunctions, type ArmWord, callIn, leadsElsewhere } from "./arm64-functions.ts";
+import { type ArmFunctions, type ArmWord, calledIn, callIn, leadsElsewhere } from "./arm64-functions.ts";
 import type { Memory } from "./arm64-memory.ts";
 import { longestMain } from "./arm64-starts.ts";
 import { arm64Machine, isTrap } from "./arm64-steps.ts";
@@ -24,8 +24,8 @@ interface Program extends Pick<ArmCalls, "callersOf"> {
   readonly code: ArmFunctions;
   readonly callees: Answering;
   readonly memory: Memory;
-  /** A start has led through a function that calls no more of these than were followed. */
-  readonly isFollowed: (start: number, asking: ReadonlySet<number>) => boolean;
+  /** The functions through which the starts have led. */
+  readonly visited: ReadonlySet<number>;
 }
 
 const [mostSteps, mostStepsOfAll] = [10_000, 100_000];
@@ -44,7 +44,7 @@ export function hiddenRefusals(asking: ReadonlySet<number>, program: Program): O
     const handed = new Set<number>();
     for (const start of next) {
       const isNew = !handing.has(start) && program.callees.lengthFrom(start) <= longestAnswer;
-      if (program.isFollowed(start, all)) {
+      if (isFollowed(start, program, all)) {
         if (isNew) handed.add(start);
         continue;
       }
@@ -63,6 +63,15 @@ export function hiddenRefusals(asking: ReadonlySet<number>, program: Program): O
     for (const each of next) all.add(each);
   }
   return { mayRefuse: [...names], isWhole };
+}
+
+/** A start has led through a function, whose own calls of functions that ask were followed too. */
+function isFollowed(start: number, program: Program, asking: ReadonlySet<number>): boolean {
+  const { starts, code, callees, visited } = program;
+  const isKnown = (each: number) => !asking.has(each) || callees.mayAnswer(each);
+  return starts.some(({ address }) => address === start)
+    ? calledIn(code.codeOf(start, longestMain)).every(isKnown)
+    : visited.has(start) && isKnown(start);
 }
 
 interface Budget {
@@ -132,7 +141,7 @@ function hiddenFunction(start: number, program: Program, handing: ReadonlySet<nu
       const refuses = (side: Node) => {
         far.left = Math.min(mostBehind, budget.left);
         budget.left -= far.left;
-        const isRefused = whole.refuses(side, new Set());
+        const isRefused = areRefused(whole, side, new Set());
         budget.left += Math.max(0, far.left);
         return isRefused;
       };
@@ -143,7 +152,7 @@ function hiddenFunction(start: number, program: Program, handing: ReadonlySet<nu
         const begin = near.begin([from]);
         const { unclear } = near.ends(begin, new Set());
         const sides = someOfEach(unclear.flatMap((branch) => branch.sides));
-        return near.refuses(begin, seen) || sides.some(refuses);
+        return areRefused(near, begin, seen) || sides.some(refuses);
       });
       return found ? from : null;
     },
@@ -160,6 +169,12 @@ function hiddenFunction(start: number, program: Program, handing: ReadonlySet<nu
       return found.length > 0 || budget.left >= 0 ? found : refusalsFrom(question, { left: mostSteps });
     },
   };
+}
+
+/** All ways end with an error. */
+function areRefused(walk: ReturnType<typeof walker>, from: Node, without: ReadonlySet<string>): boolean {
+  const { ends, isCut } = walk.ends(from, without, false, "passed");
+  return !isCut && ends.size > 0 && !ends.has("passed");
 }
 
 /** Some code of a function, or of a short one that it calls, ends the program, as far as calls tell. */

@@ -8,6 +8,7 @@ import { type Answering, answering, mostDeep, mostInFront, vectors } from "./arm
 import { armCalls } from "./arm64-callers.ts";
 import { armConstants } from "./arm64-constants.ts";
 import {
+  type ArmFunctions,
   arm64Functions,
   armStubOf,
   calledIn,
@@ -22,7 +23,7 @@ import { arm64Machine } from "./arm64-steps.ts";
 import { areWritten, storedAnswers } from "./arm64-stores.ts";
 import type { FixedPointers } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
-import { type Ending, isEnding, namedCalls } from "./named-calls.ts";
+import { type Ending, isEnding, type NamedCalls, namedCalls } from "./named-calls.ts";
 import {
   atLoading,
   errors,
@@ -82,16 +83,7 @@ export function arm64Refusals(
     ...rustMains.map((address) => ({ name: rustMain, address })),
     ...startsOf(source, elf, null),
   ];
-  const endless = new Map<number, boolean>();
-  const neverReturns = (target: number) => remember(endless, target, () => isEndless(code, target));
-  const endingOf = (target: number, isPointer: boolean, deep: number): Ending | null => {
-    const kind = named.kindAt(target, isPointer);
-    if (kind !== null) return isEnding(kind) ? kind : null;
-    // Rust's own abort calls others that call the C library's.
-    if (deep === 0 || isPointer || !neverReturns(target)) return null;
-    const called = new Set(calledIn(code.codeOf(target)).map((each) => endingOf(each, false, deep - 1)));
-    return called.size === 1 && called.has("aborts") ? "aborts" : null;
-  };
+  const { endingOf, neverReturns } = endings(named, code);
   // Without optimization Rust's test of a bit is longer than others.
   const longestAsking = (isRust ? 2 : 1) * longestAnswer;
   const calleesOf = (answers: Answers, stored: Answers): Answering => {
@@ -106,10 +98,8 @@ export function arm64Refusals(
       ...{ endAround: code.endAround, pointerAt: pointers.at },
       isStart: (address) => code.isStart(address) || named.kindAt(address, false) === "auxiliary",
       givenBack: (target, argument) => (isQuestion(target) ? (vectors.get(argument ?? -1) ?? null) : null),
-      endOf(target, isPointer) {
-        if (rust.questions.has(target)) return "never";
-        return endingOf(target, isPointer, mostDeep);
-      },
+      endOf: (target, isPointer) =>
+        rust.questions.has(target) ? "never" : endingOf(target, isPointer, mostDeep),
       neverReturns,
       givesAddress: (target) => isRust && givesObject(code.codeOf(target)),
       hasAnswer: (place) => answerAt(place) !== null,
@@ -135,14 +125,8 @@ export function arm64Refusals(
       ...calls().reading(pages, callees.reads),
     ]);
     for (const question of rust.questions) asking.delete(question);
-    const isFollowed = (start: number, asking: ReadonlySet<number>) => {
-      const isKnown = (each: number) => !asking.has(each) || callees.mayAnswer(each);
-      return starts.some(({ address }) => address === start)
-        ? calledIn(code.codeOf(start, longestMain)).every(isKnown)
-        : visited.has(start) && isKnown(start);
-    };
     return hiddenRefusals(asking, {
-      ...{ callersOf: calls().callersOf, isFollowed, starts, code, callees, memory: memoryOf(all) },
+      ...{ callersOf: calls().callersOf, visited, starts, code, callees, memory: memoryOf(all) },
     });
   };
   const behind = main === null ? noRefusals : hidden();
@@ -157,6 +141,21 @@ export function arm64Refusals(
     mayRefuse: [...more.mayRefuse, ...(isSure ? [] : own), ...behind.mayRefuse],
     isWhole: isWhole && more.isWhole,
   };
+}
+
+/** How functions end the program, by their names and by what they call. */
+function endings(named: NamedCalls, code: ArmFunctions) {
+  const endless = new Map<number, boolean>();
+  const neverReturns = (target: number) => remember(endless, target, () => isEndless(code, target));
+  const endingOf = (target: number, isPointer: boolean, deep: number): Ending | null => {
+    const kind = named.kindAt(target, isPointer);
+    if (kind !== null) return isEnding(kind) ? kind : null;
+    // Rust's own abort calls others that call the C library's.
+    if (deep === 0 || isPointer || !neverReturns(target)) return null;
+    const called = new Set(calledIn(code.codeOf(target)).map((each) => endingOf(each, false, deep - 1)));
+    return called.size === 1 && called.has("aborts") ? "aborts" : null;
+  };
+  return { endingOf, neverReturns };
 }
 
 /** The eight bytes of a place in the file; null outside it. */

@@ -45,7 +45,7 @@ export function walker({ callees, machineFor, isError, budget, seen, isRough = f
   let isMeeting = true;
 
   /** Follows all ways from a place on, with the answer that a CPU without the features gives; of others nobody knows, or it has all. */
-  function ends(from: Node, without: ReadonlySet<string>, isWithOthers = false, wanted: End | null = null) {
+  function ends(from: Node, without: ReadonlySet<string>, isWithOthers = false, wanted?: End) {
     missing = without;
     hasOthers = isWithOthers;
     const found = new Set<End>();
@@ -57,24 +57,22 @@ export function walker({ callees, machineFor, isError, budget, seen, isRough = f
     const sides: Sides = new Map();
     const meet = meetings(machine.isThorough ? mostRounds : 0, isRough);
     const queue = [from];
+    const isDone = () => wanted !== undefined && found.has(wanted);
     let isCut = false;
-    for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
-      if (wanted !== null && found.has(wanted)) break;
+    for (let node = queue.pop(); node !== undefined && !isDone(); node = queue.pop()) {
       let now: Node | null = node;
       isMeeting = true;
       for (let steps = 0; now !== null; steps++) {
         if (isMeeting) {
-          if (been.has(keyOf(now))) break;
-          now = meet(now);
-          if (now === null) break;
-          const key = keyOf(now);
-          if (been.has(key)) break;
+          now = been.has(keyOf(now)) ? null : meet(now);
+          const key = now === null ? "" : keyOf(now);
+          if (now === null || been.has(key)) break;
           been.add(key);
         }
         // Nobody knows how a way ends that is too long.
         isCut ||= steps === mostSteps || --budget.left < 0;
         if (budget.left < 0) return { ends: found, decided, unclear, known, open, sides, isCut };
-        if (steps === mostSteps || (wanted !== null && found.has(wanted))) break;
+        if (steps === mostSteps || isDone()) break;
         now = step(now, { found, decided, unclear, known, open, sides, queue });
       }
     }
@@ -133,11 +131,6 @@ export function walker({ callees, machineFor, isError, budget, seen, isRough = f
   return {
     begin,
     ends,
-    /** All ways end with an error. */
-    refuses: (from: Node, without: ReadonlySet<string>) => {
-      const { ends: found, isCut } = ends(from, without, false, "passed");
-      return !isCut && found.size > 0 && !found.has("passed");
-    },
     free: machine.free,
   };
 }
