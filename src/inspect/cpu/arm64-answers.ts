@@ -1,9 +1,9 @@
 /** Knows where a program for AArch64 finds the CPU's answer: in what libgcc, LLVM, Rust or the program itself has stored. */
 
-import { type ArmFunctions, type ArmWord, callIn } from "./arm64-functions.ts";
+import { type ArmFunctions, callIn } from "./arm64-functions.ts";
 import type { Lists, Memory } from "./arm64-memory.ts";
-import { has } from "./arm64-words.ts";
 import { arm64Machine } from "./arm64-steps.ts";
+import { has } from "./arm64-words.ts";
 import bits from "./asked-features.json" with { type: "json" };
 import { noBits, type Value } from "./known-bits.ts";
 import type { NamedCalls } from "./named-calls.ts";
@@ -67,7 +67,7 @@ export function rustAnswers(
   const caches = new Map<number, ReturnType<typeof rustCache>>();
   for (const target of new Set([...direct, ...near.flatMap(called)])) {
     if (caches.size >= mostQuestions) break;
-    if (code.codeOf(target, longestQuestion).some(marksLastBit))
+    if (code.hasWord(target, longestQuestion, marksLastBit))
       caches.set(target, rustCache(target, code, memory));
   }
   const found = [...caches].flatMap(([question, cache]) => {
@@ -94,7 +94,7 @@ export function rustAnswers(
 }
 
 /** ORR of a number whose last bit alone is set. */
-const marksLastBit = ({ word }: ArmWord) => has(word, 0xffff_fc00, 0xb241_0000);
+const marksLastBit = (word: number) => has(word, 0xffff_fc00, 0xb241_0000);
 
 /** Some bits came with a version, whose number stands in front of these. Without a version a bit is one of several. */
 function laterBits(minor: number | null): readonly string[] {
@@ -118,8 +118,14 @@ function listsOf(names: readonly string[]): Lists {
 function rustCache(question: number, code: ArmFunctions, memory: Memory) {
   if (code.lengthFrom(question) > longestQuestion) return null;
   const left = new Set<number>();
-  const wrote = (place: number, value: Value | null, bytes: number) => {
-    if (bytes === 8 && value !== null && !("at" in value) && value.ones >> BigInt(wordBits) === 1n)
+  const wrote = (place: number | null, value: Value | null, bytes: number) => {
+    if (
+      place !== null &&
+      bytes === 8 &&
+      value !== null &&
+      !("at" in value) &&
+      value.ones >> BigInt(wordBits) === 1n
+    )
       left.add(place);
   };
   const machine = arm64Machine({ ...memory, wrote }, () => noBits);

@@ -17,8 +17,8 @@ import { longestMain } from "./arm64-starts.ts";
 import { has } from "./arm64-words.ts";
 import bits from "./asked-features.json" with { type: "json" };
 import type { FixedPointers } from "./fixed-pointers.ts";
-import type { Callees } from "./way-parts.ts";
 import { mostCallees } from "./refusals.ts";
+import type { Callees } from "./way-parts.ts";
 
 /** Every CPU for which Linux runs has FP and ASIMD, the first two. */
 const firstWord = ["1", "1", ...bits.hwcap.split(" ").slice(2)];
@@ -33,6 +33,10 @@ const mostLookedAt = 512;
 
 export interface Answering extends Callees {
   readonly asks: (start: number, longest?: number) => boolean;
+  /** True for an instruction that asks, or begins to read an answer. */
+  readonly asksAt: (words: readonly ArmWord[], index: number) => boolean;
+  /** True for a function that asks or reads an answer by itself. */
+  readonly asksItself: (start: number) => boolean;
   /** True for ADRP in front of a word that reads an answer. */
   readonly reads: (at: number) => boolean;
 }
@@ -57,18 +61,21 @@ export function answering(
     [...stored.keys()].some((each) => place < each && place > each - mostInFront);
   const known = new Map<number, boolean>();
   let left = mostLookedAt;
+  const asksAt = (words: readonly ArmWord[], index: number, isStart = false): boolean => {
+    const each = words[index];
+    if (each === undefined) return false;
+    const called = callIn(each) ?? jumpOut(each, words);
+    const isAsked =
+      called !== null && isQuestion(called) && isOfFeatures(words.slice(Math.max(0, index - 4), index));
+    return isAsked || fieldsIn(each.word) !== null || readsAnswer(words, index, isStart);
+  };
   const isAsking = (words: readonly ArmWord[], isStart: boolean) =>
-    words.some((each, index) => {
-      const called = callIn(each) ?? jumpOut(each, words);
-      const isAsked =
-        called !== null && isQuestion(called) && isOfFeatures(words.slice(Math.max(0, index - 4), index));
-      if (isAsked || fieldsIn(each.word) !== null) return true;
-      return readsAnswer(each, words.slice(index + 1, index + 1 + mostBetween), isStart);
-    });
-  const readsAnswer = (first: ArmWord, behind: readonly ArmWord[], isStart: boolean) => {
-    const page = answers.size > 0 ? pageIn(first) : null;
-    if (page === null) return false;
-    return behind.some(({ word }) => {
+    words.some((_, index) => asksAt(words, index, isStart));
+  const readsAnswer = (words: readonly ArmWord[], index: number, isStart: boolean) => {
+    const first = words[index];
+    const page = first === undefined || answers.size === 0 ? null : pageIn(first);
+    if (first === undefined || page === null) return false;
+    return words.slice(index + 1, index + 1 + mostBetween).some(({ word }) => {
       const found = distanceIn(word, first.word & 31);
       const place = page * 4096 + (found?.distance ?? Number.NaN);
       if (isIn(place) || isIn(pointers.at(place)) || (isStart && atomics.includes(place))) return true;
@@ -85,10 +92,9 @@ export function answering(
     });
   return {
     mayAnswer: (target: number) => mayAnswer(target),
-    reads(at: number): boolean {
-      const [first, ...behind] = code.wordsIn(at, 4 * (mostBetween + 1));
-      return first !== undefined && readsAnswer(first, behind, false);
-    },
+    reads: (at: number) => readsAnswer(code.wordsIn(at, 4 * (mostBetween + 1)), 0, false),
+    asksAt: (words: readonly ArmWord[], index: number) => asksAt(words, index),
+    asksItself: (start: number) => isAsking(code.codeOf(start, longestMain), false),
     asks(start: number, longest = longestMain): boolean {
       const words = code.codeOf(start, longest);
       return (
@@ -108,7 +114,7 @@ function isOfFeatures(before: readonly ArmWord[]): boolean {
 }
 
 /** The target of B out of a function. */
-function jumpOut(each: ArmWord, words: readonly ArmWord[]): number | null {
+export function jumpOut(each: ArmWord, words: readonly ArmWord[]): number | null {
   const target = jumpIn(each);
   const [first, last] = [words[0]?.at ?? 0, words.at(-1)?.at ?? 0];
   return target === null || (target >= first && target <= last) ? null : target;

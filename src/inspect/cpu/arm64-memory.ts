@@ -1,12 +1,12 @@
 /** Follows loads and stores of AArch64 code (DDI 0487, C4.1, "Loads and Stores"). */
 
-import * as known from "./known-bits.ts";
+import { extendedIn } from "./arm64-numbers.ts";
+import { halvesOf, setHalf } from "./arm64-vectors.ts";
+import { field, has, numberIn, signed, stack } from "./arm64-words.ts";
 import type { Bits, Flags, Value } from "./known-bits.ts";
+import * as known from "./known-bits.ts";
 import type { Answer } from "./way-parts.ts";
 import { firstData, isAsked } from "./way-states.ts";
-import { extendedIn } from "./arm64-numbers.ts";
-import { field, has, numberIn, signed, stack } from "./arm64-words.ts";
-import { halvesOf, setHalf } from "./arm64-vectors.ts";
 
 /** What the code finds in memory. */
 export interface Memory {
@@ -16,8 +16,8 @@ export interface Memory {
   readonly answerAt: (place: number) => Lists | null;
   /** What so many bytes are that nobody writes to while the program runs; null for others. */
   readonly constantAt?: (place: number, bytes: number) => Value | null;
-  /** Is told what a store leaves in a place that is not on the stack; null where nobody knows. */
-  readonly wrote?: (place: number, value: Value | null, bytes: number) => void;
+  /** Is told what a store leaves in a place that is not on the stack; null where nobody knows the place, or the value. */
+  readonly wrote?: (place: number | null, value: Value | null, bytes: number) => void;
   /** A way keeps what is known of bytes that are not on the stack. */
   readonly keepsBytes?: boolean;
 }
@@ -59,9 +59,9 @@ export function access(word: number, state: State): void {
     if (field(word, 22, 1) === 1) {
       load(to, place, bytes);
       load(second, place === null ? null : place + bytes, bytes);
-    } else if (place !== null) {
+    } else {
       store(to, place, bytes);
-      store(second, place + bytes, bytes);
+      store(second, place === null ? null : place + bytes, bytes);
     }
     if (mode === 1 || mode === 3) move(distance);
     return;
@@ -75,7 +75,7 @@ export function access(word: number, state: State): void {
     return;
   }
   if (has(word, 0x3fff_fc00, 0x089f_fc00)) {
-    if (start !== null) store(to, start, bytes);
+    store(to, start, bytes);
     return;
   }
   const isScaled = has(word, 0x3b00_0000, 0x3900_0000);
@@ -90,7 +90,7 @@ export function access(word: number, state: State): void {
   const index = isByRegister ? indexIn() : 0;
   const distance = isScaled ? field(word, 10, 12) * bytes : isPlain ? signed(field(word, 12, 9), 9) : index;
   const place = start === null || distance === null ? null : start + (mode === 1 ? 0 : distance);
-  if (kind === 0 && place !== null) store(to, place, bytes);
+  if (kind === 0) store(to, place, bytes);
   else if (kind === 1) load(to, place, bytes);
   else if (kind > 1 && !isVector && to !== stack) {
     const value = place === null ? null : read(place, bytes);
@@ -131,7 +131,7 @@ function placesOf({ registers, memory, answer }: State, isVector: boolean) {
     else registers.set(name, value);
   }
 
-  function store(name: number, place: number, bytes: number): void {
+  function store(name: number, place: number | null, bytes: number): void {
     if (!isVector) {
       leave(place, name === stack ? known.constant(0) : (registers.get(name) ?? null), bytes);
       return;
@@ -141,9 +141,13 @@ function placesOf({ registers, memory, answer }: State, isVector: boolean) {
       const value = registers.get(key);
       const bits = value === undefined || "at" in value ? null : value;
       // On the stack words are kept one by one: structures have members of four bytes.
-      const width = place < 0 ? Math.min(4, own) : own;
+      const width = place !== null && place < 0 ? Math.min(4, own) : own;
       for (let at = 0; at < own; at += width)
-        leave(place + 8 * half + at, bits && known.narrow(bits, width, 8 * at), width);
+        leave(
+          place === null ? null : place + 8 * half + at,
+          bits && known.narrow(bits, width, 8 * at),
+          width,
+        );
     }
   }
 
@@ -173,9 +177,9 @@ function placesOf({ registers, memory, answer }: State, isVector: boolean) {
     return ((cut.zeros | cut.ones) & known.maskOf(Math.min(bytes, 8 - before))) === 0n ? null : cut;
   }
 
-  function leave(place: number, value: Value | null, bytes: number): void {
-    if (place >= 0) memory.wrote?.(place, value, bytes);
-    if (place >= 0 && (place < firstData || !memory.keepsBytes)) return;
+  function leave(place: number | null, value: Value | null, bytes: number): void {
+    if (place === null || place >= 0) memory.wrote?.(place, value, bytes);
+    if (place === null || (place >= 0 && (place < firstData || !memory.keepsBytes))) return;
     const before = place < 0 ? 8 : 1;
     for (const [each, old] of registers) {
       if (each <= place - before || each >= place + bytes || (each >= 0 && each < firstData)) continue;

@@ -8,6 +8,7 @@ import { type Answering, answering, mostDeep, mostInFront, vectors } from "./arm
 import { armCalls } from "./arm64-callers.ts";
 import { armConstants } from "./arm64-constants.ts";
 import {
+  type ArmFunctions,
   arm64Functions,
   armStubOf,
   calledIn,
@@ -15,30 +16,30 @@ import {
   isEndless,
   isGetauxval,
 } from "./arm64-functions.ts";
+import { hiddenRefusals, type Start } from "./arm64-hidden.ts";
 import type { Memory } from "./arm64-memory.ts";
 import { isStartCode, longestMain, mainOf, rustMainsOf } from "./arm64-starts.ts";
 import { arm64Machine } from "./arm64-steps.ts";
+import { areWritten, storedAnswers } from "./arm64-stores.ts";
 import type { FixedPointers } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
-import { type Ending, isEnding, namedCalls } from "./named-calls.ts";
-import type { Answer } from "./way-parts.ts";
-import { longestAnswer } from "./way-calls.ts";
+import { type Ending, isEnding, type NamedCalls, namedCalls } from "./named-calls.ts";
 import {
   atLoading,
   errors,
   mostCallees,
   mostStepsOfFile,
+  noRefusals,
   type Refusals,
   refusalsOf,
   rustMain,
 } from "./refusals.ts";
 import { rustcMinors } from "./rustc-versions.ts";
-import { areWritten, storedAnswers } from "./arm64-stores.ts";
 import { startsOf } from "./start-code.ts";
+import { longestAnswer } from "./way-calls.ts";
+import type { Answer } from "./way-parts.ts";
 
-/** Of a function that no start was seen to lead to. */
 const mostInTable = 2 ** 16;
-const [mostStepsOfHidden, mostStepsOfAllHidden] = [5000, 40_000];
 /** A function that keeps the answer of several questions has no more bytes. */
 const longestStoring = 4096;
 
@@ -71,7 +72,10 @@ export function arm64Refusals(
   const isRust = main !== null && rustMains.length + (minor ?? 0) > 0;
   const rustStarts = isRust ? [main, ...rustMains] : [];
   const calls = once(() => armCalls(source, elf, functions));
-  const direct = isRust ? calls().callersOf(isQuestion) : [];
+  const called = once(
+    () => new Set([...named.own.keys(), ...calls().mayBeQuestions].filter((each) => isQuestion(each))),
+  );
+  const direct = isRust ? calls().callersOf(called()) : [];
   const rust = rustAnswers(rustStarts, direct, code, memoryOf(new Map()), minor, isQuestion);
   const answers: Answers = new Map([...namedAnswers(named), ...rust.answers]);
   const starts = [
@@ -79,21 +83,14 @@ export function arm64Refusals(
     ...rustMains.map((address) => ({ name: rustMain, address })),
     ...startsOf(source, elf, null),
   ];
-  const endingOf = (target: number, isPointer: boolean, deep: number): Ending | null => {
-    const kind = named.kindAt(target, isPointer);
-    if (kind !== null) return isEnding(kind) ? kind : null;
-    // Rust's own abort calls others that call the C library's.
-    if (deep === 0 || isPointer || !isEndless(code, target)) return null;
-    const called = new Set(calledIn(code.codeOf(target)).map((each) => endingOf(each, false, deep - 1)));
-    return called.size === 1 && called.has("aborts") ? "aborts" : null;
-  };
+  const { endingOf, neverReturns } = endings(named, code);
   // Without optimization Rust's test of a bit is longer than others.
   const longestAsking = (isRust ? 2 : 1) * longestAnswer;
   const calleesOf = (answers: Answers, stored: Answers): Answering => {
-    const { mayAnswer, asks, reads } = answering(code, pointers, answers, stored, isQuestion, longestAsking);
+    const { mayAnswer, ...asking } = answering(code, pointers, answers, stored, isQuestion, longestAsking);
     const answerAt = answerIn(answers);
     return {
-      ...{ asks, reads },
+      ...asking,
       lengthFrom(target) {
         const length = code.lengthFrom(target);
         return length <= longestAsking && mayAnswer(target) ? 0 : length;
@@ -101,11 +98,9 @@ export function arm64Refusals(
       ...{ endAround: code.endAround, pointerAt: pointers.at },
       isStart: (address) => code.isStart(address) || named.kindAt(address, false) === "auxiliary",
       givenBack: (target, argument) => (isQuestion(target) ? (vectors.get(argument ?? -1) ?? null) : null),
-      endOf(target, isPointer) {
-        if (rust.questions.has(target)) return "never";
-        return endingOf(target, isPointer, mostDeep);
-      },
-      neverReturns: (target) => isEndless(code, target),
+      endOf: (target, isPointer) =>
+        rust.questions.has(target) ? "never" : endingOf(target, isPointer, mostDeep),
+      neverReturns,
       givesAddress: (target) => isRust && givesObject(code.codeOf(target)),
       hasAnswer: (place) => answerAt(place) !== null,
       mayAnswer,
@@ -115,32 +110,52 @@ export function arm64Refusals(
   const plain = calleesOf(answers, new Map());
   const found = refusalsOfStarts(starts, plain, memoryOf(answers), budget, visited);
   const asking = starts.filter((start) => isAsking(start, plain)).map(({ address }) => address);
-  const called = main === null || !asking.includes(main) ? [] : calledIn(code.codeOf(main, longestMain));
-  const keeping = called.slice(0, mostCallees).filter((each) => plain.asks(each, longestStoring));
+  const calledByMain =
+    main === null || !asking.includes(main) ? [] : calledIn(code.codeOf(main, longestMain));
+  const keeping = calledByMain.slice(0, mostCallees).filter((each) => plain.asks(each, longestStoring));
   const storing = [...new Set([...asking, ...keeping])];
   const stored = storedAnswers(storing, memoryOf(answers), plain, (place) => wordAt(source, elf, place));
   const all: Answers = new Map([...stored.answers, ...answers]);
   const callees = calleesOf(all, stored.answers);
   const hidden = () => {
-    const asking = calls().asking(isQuestion, pagesOf(elf, [...all.keys()], pointers), callees.reads);
-    const isKnown = (each: number) => !asking.has(each) || callees.mayAnswer(each);
-    const isFollowed = (start: number) =>
-      starts.some(({ address }) => address === start)
-        ? calledIn(code.codeOf(start, longestMain)).every(isKnown)
-        : visited.has(start) && isKnown(start);
-    const own = [...asking].filter((start) => !rust.questions.has(start) && !isFollowed(start));
-    return hiddenRefusals(own, starts, { ...callees, mayAnswer: (each) => asking.has(each) }, memoryOf(all));
+    const pages = pagesOf(elf, [...all.keys()], pointers);
+    const asking = new Set([
+      ...[...calls().callersOf(called())].filter(callees.asksItself),
+      ...calls().asked,
+      ...calls().reading(pages, callees.reads),
+    ]);
+    for (const question of rust.questions) asking.delete(question);
+    return hiddenRefusals(asking, {
+      ...{ callersOf: calls().callersOf, visited, starts, code, callees, memory: memoryOf(all) },
+    });
   };
-  const behind = main === null ? [] : hidden();
-  if (stored.answers.size === 0) return { ...found, mayRefuse: [...found.mayRefuse, ...behind] };
+  const behind = main === null ? noRefusals : hidden();
+  const isWhole = found.isWhole && behind.isWhole;
+  if (stored.answers.size === 0)
+    return { ...found, mayRefuse: [...found.mayRefuse, ...behind.mayRefuse], isWhole };
   const more = refusalsOfStarts(starts, callees, memoryOf(all), budget, visited);
   const own = more.refuses.filter((name) => !found.refuses.includes(name));
   const isSure = own.length > 0 && !areWritten(stored, code, elf, memoryOf(answers), plain.mayAnswer);
   return {
     refuses: isSure ? more.refuses : found.refuses,
-    mayRefuse: [...more.mayRefuse, ...(isSure ? [] : own), ...behind],
-    isWhole: found.isWhole && more.isWhole,
+    mayRefuse: [...more.mayRefuse, ...(isSure ? [] : own), ...behind.mayRefuse],
+    isWhole: isWhole && more.isWhole,
   };
+}
+
+/** How functions end the program, by their names and by what they call. */
+function endings(named: NamedCalls, code: ArmFunctions) {
+  const endless = new Map<number, boolean>();
+  const neverReturns = (target: number) => remember(endless, target, () => isEndless(code, target));
+  const endingOf = (target: number, isPointer: boolean, deep: number): Ending | null => {
+    const kind = named.kindAt(target, isPointer);
+    if (kind !== null) return isEnding(kind) ? kind : null;
+    // Rust's own abort calls others that call the C library's.
+    if (deep === 0 || isPointer || !neverReturns(target)) return null;
+    const called = new Set(calledIn(code.codeOf(target)).map((each) => endingOf(each, false, deep - 1)));
+    return called.size === 1 && called.has("aborts") ? "aborts" : null;
+  };
+  return { endingOf, neverReturns };
 }
 
 /** The eight bytes of a place in the file; null outside it. */
@@ -159,35 +174,6 @@ function pagesOf(elf: Elf, places: readonly number[], pointers: FixedPointers): 
   const wanted = new Set(places);
   const all = [...places, ...table.filter((place) => wanted.has(pointers.at(place) ?? -1))];
   return new Set(all.flatMap((place) => [place, place - mostInFront].map((each) => Math.floor(each / 4096))));
-}
-
-/** The features without which functions end the program that no start was seen to lead to, as behind pointers and many calls. */
-function hiddenRefusals(
-  asking: readonly number[],
-  starts: readonly Start[],
-  callees: Answering,
-  memory: Memory,
-): readonly string[] {
-  const machineFor = (answer: Answer) => arm64Machine(memory, answer);
-  let left = mostStepsOfAllHidden;
-  const names = asking.flatMap((start) => {
-    const name = starts.find(({ address }) => address === start)?.name ?? atLoading;
-    const isError = errors.find(({ of }) => of.test(name))?.is ?? (() => false);
-    const budget = { left: Math.min(mostStepsOfHidden, left) };
-    left -= budget.left;
-    const { refuses, mayRefuse } = refusalsOf([start], {
-      ...{ callees, machineFor, isError, mayGiveError: name === rustMain },
-      ...{ budget, isHidden: true },
-    });
-    left += Math.max(0, budget.left);
-    return [...refuses, ...mayRefuse];
-  });
-  return [...new Set(names)];
-}
-
-interface Start {
-  readonly name: string;
-  readonly address: number;
 }
 
 /** Of constructors, of which a library has thousands, the first bytes are looked at. */

@@ -3,13 +3,13 @@
  * What another instruction writes is unknown.
  */
 
-import * as known from "./known-bits.ts";
-import type { Bits, Flags, Value } from "./known-bits.ts";
 import { access, answered, type Memory, type State } from "./arm64-memory.ts";
-import { field, has, numberIn, signed, stack } from "./arm64-words.ts";
 import { compared, fieldOf, maskIn, shiftedIn, summed } from "./arm64-numbers.ts";
 import { fieldsIn } from "./arm64-registers.ts";
 import { executeVector } from "./arm64-vectors.ts";
+import { field, has, numberIn, signed, stack } from "./arm64-words.ts";
+import type { Bits, Flags, Value } from "./known-bits.ts";
+import * as known from "./known-bits.ts";
 import type { Answer, Machine, Step } from "./way-parts.ts";
 import type { Known } from "./way-states.ts";
 
@@ -21,6 +21,7 @@ const temporary: ReadonlySet<number> = new Set(Array.from({ length: 10 }, (_, ea
 export const keptByGo: ReadonlySet<number> = new Set([28, 29, stack]);
 
 export function arm64Machine(memory: Memory, answer: Answer, keeps = kept): Machine {
+  let last: Map<number, Value> | null = null;
   return {
     ...{
       result: 0,
@@ -35,8 +36,12 @@ export function arm64Machine(memory: Memory, answer: Answer, keeps = kept): Mach
       const word = memory.codeAt(place);
       if (word === null) return { kind: "lost" };
       const flow = flowOf(word, place, before);
+      // Nobody keeps what a step has left but in front of a branch: the next step changes it in place.
+      const isOwn = before.registers === last;
+      last = null;
       if (flow !== null) return flow;
-      const registers = new Map(before.registers);
+      const registers = isOwn ? (before.registers as Map<number, Value>) : new Map(before.registers);
+      last = registers;
       const flags = execute(word, place, { registers, flags: before.flags, memory, answer });
       return { kind: "next", known: { registers, flags }, next: place + 4 };
     },
@@ -91,9 +96,11 @@ function flowOf(word: number, place: number, { registers, flags }: Known): Step 
     const target = value === undefined ? -1 : "at" in value ? value.at : (known.numberOf(value) ?? -1);
     return { kind: kind === 1 ? "call" : "jump", target, isPointer: false, next };
   }
-  const isTrap = has(word, 0xffe0_001f, 0xd420_0000) || word >>> 16 === 0;
-  return isTrap ? { kind: "trap" } : null;
+  return isTrap(word) ? { kind: "trap" } : null;
 }
+
+/** BRK, and UDF. */
+export const isTrap = (word: number) => has(word, 0xffe0_001f, 0xd420_0000) || word >>> 16 === 0;
 
 /** Whether a condition holds, by what is known of the flags. Flags that are known come without an overflow (DDI 0487, C1.2.4). */
 function condition(code: number, flags: Flags | null): boolean | null {

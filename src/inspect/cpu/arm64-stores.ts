@@ -1,11 +1,12 @@
 /** Finds the words in which a program for AArch64 keeps what it makes of the CPU's answer, to read it later. */
 
-import { type Elf, executableSection } from "../elf/elf.ts";
+import type { Elf } from "../elf/elf.ts";
 import { type ArmFunctions, pageIn } from "./arm64-functions.ts";
 import type { Lists, Memory } from "./arm64-memory.ts";
 import { arm64Machine } from "./arm64-steps.ts";
 import { maskOf, noBits, type Value } from "./known-bits.ts";
 import { walker } from "./refusal-ways.ts";
+import { codeAreas } from "./regions.ts";
 import type { Answer, Callees } from "./way-parts.ts";
 import type { Known } from "./way-states.ts";
 
@@ -104,7 +105,8 @@ function writtenBy(
 ): Written | null {
   let words = new Map<number, Word>();
   let at = start;
-  const wrote = (place: number, value: Value | null, bytes: number) => {
+  const wrote = (place: number | null, value: Value | null, bytes: number) => {
+    if (place === null) return;
     stores.add(at);
     const before = words.get(place);
     const zeros = value === null || "at" in value ? 0n : value.zeros;
@@ -176,8 +178,8 @@ export function areWritten(
     places.some((other) => other > each && other - each < mostInFront),
   );
   let [at, isWritten] = [0, false];
-  const wrote = (place: number, _: Value | null, bytes: number) => {
-    isWritten ||= !stores.has(at) && isNear(place, bytes);
+  const wrote = (place: number | null, _: Value | null, bytes: number) => {
+    isWritten ||= place !== null && !stores.has(at) && isNear(place, bytes);
   };
   const machine = arm64Machine({ ...memory, wrote }, () => noBits);
   const isHanded = ({ registers }: Known) =>
@@ -199,10 +201,9 @@ export function areWritten(
       } else if (done.kind !== "branch") return;
     }
   };
-  for (const { flags, address, size } of elf.sections)
-    if ((flags & executableSection) !== 0)
-      for (let from = address; from < address + size && !isWritten; from += pieceBytes)
-        for (const each of code.wordsIn(from, Math.min(pieceBytes, address + size - from)))
-          if (pages.has(pageIn(each) ?? -1)) follow(each.at);
+  for (const { address, size } of codeAreas(elf))
+    for (let from = address; from < address + size && !isWritten; from += pieceBytes)
+      for (const each of code.wordsIn(from, Math.min(pieceBytes, address + size - from)))
+        if (pages.has(pageIn(each) ?? -1)) follow(each.at);
   return isWritten;
 }

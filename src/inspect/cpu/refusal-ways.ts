@@ -28,14 +28,14 @@ export interface Walk {
   readonly isError: (result: Bits) => boolean;
   /** The start gives zero or an error back, and nobody knows all errors. */
   readonly mayGiveError?: boolean;
-  /** Nobody knows whether the start is called: where the budget ends, no more is told. */
-  readonly isHidden?: boolean;
+  /** Ways that meet soon go on as one, and loops are not followed round by round: whatever is found may be none. */
+  readonly isRough?: boolean;
   readonly budget: { left: number };
   /** The names that the bits stand for which were read. */
   readonly seen: Set<string>;
 }
 
-export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
+export function walker({ callees, machineFor, isError, budget, seen, isRough = false }: Walk) {
   let missing: ReadonlySet<string> = new Set();
   let hasOthers = false;
   const answer: Answer = (names, shift) => answerOf(names, shift, { missing, hasOthers }, seen);
@@ -46,7 +46,7 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
   let isMeeting = true;
 
   /** Follows all ways from a place on, with the answer that a CPU without the features gives; of others nobody knows, or it has all. */
-  function ends(from: Node, without: ReadonlySet<string>, isWithOthers = false) {
+  function ends(from: Node, without: ReadonlySet<string>, isWithOthers = false, wanted?: End) {
     missing = without;
     hasOthers = isWithOthers;
     const found = new Set<End>();
@@ -56,11 +56,12 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
     const open = new Set<number>();
     const been = new Set<string>();
     const sides: Sides = new Map();
-    const meet = meetings(machine.isThorough ? mostRounds : 0);
+    const meet = meetings(machine.isThorough ? mostRounds : 0, isRough);
     const ways = waySides();
     const queue = [from];
+    const isDone = () => wanted !== undefined && found.has(wanted);
     let isCut = false;
-    for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
+    for (let node = queue.pop(); node !== undefined && !isDone(); node = queue.pop()) {
       let now: Node | null = node;
       let last = ways.leave(node);
       isMeeting = true;
@@ -68,6 +69,7 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
         if (isMeeting) {
           const first = keyOf(now);
           const met = been.has(first) ? now : meet(now);
+          if (met === null) break;
           const key = met === now ? first : keyOf(met);
           ways.lead(last, key);
           if (been.has(key)) break;
@@ -77,7 +79,7 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
         // Nobody knows how a way ends that is too long.
         isCut ||= steps === mostSteps || --budget.left < 0;
         if (budget.left < 0) return { ends: found, decided, unclear, known, open, sides, ways, isCut };
-        if (steps === mostSteps) break;
+        if (steps === mostSteps || isDone()) break;
         const own = new Set<End>();
         const before = queue.length;
         now = step(now, { found: own, decided, unclear, known, open, sides, queue });

@@ -205,7 +205,6 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
         isLong ||
         (givesZero && !isCut && !ends.has("zero")) ||
         someOfEach(decided).some((node) => !walk.ends(node, without).ends.has("passed"));
-      if (context.isHidden && context.budget.left < 0) break;
       const [name = "", another] = names;
       const isSure = isPlain && another === undefined && !name.includes("|");
       if (!isBranch && context.budget.left >= 0) continue;
@@ -223,7 +222,7 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
     if (isUnclear)
       for (const name of seen)
         if (name !== "-") for (const feature of name.split("|")) mayRefuse.add(feature);
-    if (told.size === 0 && !isLong && !context.isHidden)
+    if (told.size === 0 && !isLong)
       for (const name of missingAside([...seen], search, context.mayGiveError === true))
         for (const feature of featuresOf(name)) mayRefuse.add(feature);
     return {

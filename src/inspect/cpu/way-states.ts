@@ -39,6 +39,8 @@ export const handedOut: readonly [name: number, value: Value] = [firstData - 1, 
 const mostMeetings = 16;
 /** So many, and the CPU's answers are no more told apart: those of a function that adds dozens of them up. */
 const mostOfAnswers = 64;
+/** So many of a rough look, which follows no more then. */
+const mostRough = 6;
 /** So many, and of numbers on the stack and in data only what they have in common. */
 const mostOfStack = 3;
 
@@ -50,23 +52,27 @@ export function withoutNumbers(values: Known["registers"]): Map<number, Value> {
   return new Map([...values].filter(([name, value]) => (name >= 0 && name < firstData) || isAsked(value)));
 }
 
-/** Tells with what a way goes on from a place where many have met. A way that meets itself, as in a loop, does so `mostRounds` times beside. */
-export function meetings(mostRounds: number): (node: Node) => Node {
+/**
+ * Tells with what a way goes on from a place where many have met. A way that meets itself, as in a loop, does so `mostRounds` times beside. With
+ * `isRough` two ways are many, and go on with what their answers have in common; null for the last of these.
+ */
+export function meetings(mostRounds: number, isRough = false): (node: Node) => Node | null {
   const counts = new Map<string, { met: number; rounds: number; forks: number }>();
   const common = new Map<string, Known["registers"]>();
   return (node) => {
     const place = placesOf(node);
     const forks = node.forks ?? 0;
     const before = counts.get(place) ?? { met: 0, rounds: 0, forks: -1 };
-    const isRound = before.forks === forks && before.rounds < mostRounds;
+    const isRound = before.forks === forks && before.rounds < mostRounds && !isRough;
     const met = before.met + (isRound ? 0 : 1);
     counts.set(place, { met, rounds: before.rounds + (isRound ? 1 : 0), forks });
-    const isMany = met > mostMeetings || node.registers.size > mostKnown;
+    if (isRough && met > mostRough) return null;
+    const isMany = met > (isRough ? mostOfStack : mostMeetings) || node.registers.size > mostKnown;
     if (!isMany && met <= mostOfStack) return node;
     const shared = inCommon(node.registers, common.get(place));
     common.set(place, shared);
     const isOwn = (name: number, value: Value) =>
-      (isAsked(value) && met <= mostOfAnswers) ||
+      (isAsked(value) && !isRough && met <= mostOfAnswers) ||
       name === handedOut[0] ||
       (!isMany && name >= 0 && name < firstData);
     const own = [...node.registers].filter(([name, value]) => isOwn(name, value));
@@ -75,16 +81,16 @@ export function meetings(mostRounds: number): (node: Node) => Node {
   };
 }
 
-/** What two have in common: of addresses the same ones, of numbers the bits. */
+/** What two have in common: of addresses the same ones, of numbers the bits. An answer that only one has stays. */
 function inCommon(some: Known["registers"], others: Known["registers"] = some): Known["registers"] {
   return new Map(
     [...some].flatMap(([name, value]): [number, Value][] => {
       const other = others.get(name);
-      if (other === undefined) return [];
+      if (other === undefined) return isAsked(value) ? [[name, value]] : [];
       if ("at" in value || "at" in other)
         return "at" in value && "at" in other && value.at === other.at ? [[name, value]] : [];
       const both = oneOf(value, other);
-      return (both.zeros | both.ones) === 0n ? [] : [[name, both]];
+      return (both.zeros | both.ones) === 0n && !both.asked ? [] : [[name, both]];
     }),
   );
 }

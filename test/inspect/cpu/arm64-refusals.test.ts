@@ -210,6 +210,16 @@ int main(int n, char **v) { ${numbers.map((each) => `f${each}(n);`).join("")} if
     }
   });
 
+  it("may refuse in a long function that is called by a pointer", async () => {
+    const much = '__asm__(".rept 6000\\nnop\\n.endr"); work(n);';
+    const text = (then: string) => `${head}
+void check(int n) { ${much} if (!${asks}) ${then} ${much} }
+void (*volatile later)(int) = check;
+int main(int n, char **v) { later(n); return work(n); }`;
+    expect((await needsOf(text(ending), "-O2")).sve).toBe("undecided");
+    expect((await needsOf(text('puts("slow");'), "-O2")).sve).toBeUndefined();
+  });
+
   const field = (register: string, low: number) =>
     `({ unsigned long all; __asm__("mrs %0, ${register}" : "=r"(all)); (all >> ${low}) & 15; })`;
   it.each([
