@@ -13,8 +13,8 @@ export interface Memory {
   readonly answerAt: (place: number) => Lists | null;
   /** Is told what a store leaves in a place that is not on the stack; null where nobody knows. */
   readonly wrote?: (place: number, value: Value | null, bytes: number) => void;
-  /** A way keeps what is known of bytes that are not on the stack. */
-  readonly keepsBytes?: boolean;
+  /** The length of a list at the start of the program. Where somebody counts, a way also keeps what is known of bytes that are not on the stack. */
+  readonly lengthAt?: (place: number) => number | null;
 }
 
 /** The names of the bits of an answer. A bit that several features have in common is in several lists. */
@@ -22,10 +22,13 @@ export type Lists = readonly (readonly string[])[];
 
 /** The bits that a CPU without some features answers. */
 export function answered(lists: Lists, answer: Answer): Bits {
-  const zeros = lists.reduce((all, names) => all | answer(names, 0).zeros, 0n);
-  return { zeros, ones: 0n, asked: true };
+  const all = lists.map((names) => answer(names, 0));
+  const zeros = all.reduce((sum, each) => sum | each.zeros, 0n);
+  return { zeros, ones: all.reduce((sum, each) => sum & each.ones, known.maskOf(8)), asked: true };
 }
 
+/** Where the halves of vector registers stand among the registers. */
+const vectors = 2048;
 /** The number of the stack's register, which is zero where a number is wanted. */
 export const stack = 31;
 export const has = (word: number, mask: number, value: number) => (word & mask) >>> 0 === value;
@@ -46,7 +49,8 @@ export interface State {
 }
 
 /** Loads and stores. */
-export function access(word: number, { registers, memory, answer }: State): void {
+export function access(word: number, state: State): void {
+  const { registers, memory } = state;
   const [to, base, second] = [field(word, 0, 5), field(word, 5, 5), field(word, 10, 5)];
   const isVector = field(word, 26, 1) === 1;
   const before = registers.get(base);
@@ -56,8 +60,9 @@ export function access(word: number, { registers, memory, answer }: State): void
     else registers.set(base, { at: start + by });
   };
   const load = (name: number, place: number | null, bytes: number) => {
+    if (isVector) loadVector(name, bytes === 16 ? place : null, state);
     if (isVector || name === stack) return;
-    const value = place === null ? null : read(place, bytes);
+    const value = place === null ? null : readAt(place, bytes, state);
     if (value === null) registers.delete(name);
     else registers.set(name, value);
   };
@@ -71,8 +76,8 @@ export function access(word: number, { registers, memory, answer }: State): void
       load(to, place, bytes);
       load(second, place === null ? null : place + bytes, bytes);
     } else if (place !== null) {
-      store(to, place, bytes);
-      store(second, place + bytes, bytes);
+      store(to, place, bytes, isVector, state);
+      store(second, place + bytes, bytes, isVector, state);
     }
     if (mode === 1 || mode === 3) move(distance);
     return;
@@ -85,23 +90,30 @@ export function access(word: number, { registers, memory, answer }: State): void
     return;
   }
   if (has(word, 0x3fff_fc00, 0x089f_fc00)) {
-    if (start !== null) store(to, start, bytes);
+    if (start !== null) store(to, start, bytes, isVector, state);
     return;
   }
   const isScaled = has(word, 0x3b00_0000, 0x3900_0000);
   const isPlain = has(word, 0x3b20_0000, 0x3800_0000);
-  if (!isScaled && !isPlain) {
+  // LDR and STR with a register as the distance, which rows of a list have.
+  const isIndexed = memory.lengthAt !== undefined && has(word, 0x3b20_ec00, 0x3820_6800);
+  const row = isIndexed ? known.numberOf(numberIn(registers, field(word, 16, 5))) : null;
+  if (!isScaled && !isPlain && row === null) {
     if (!isVector)
       for (const name of [to, second, field(word, 16, 5)]) if (name !== stack) registers.delete(name);
     return;
   }
-  const mode = isScaled ? 0 : field(word, 10, 2);
-  const distance = isScaled ? field(word, 10, 12) * bytes : signed(field(word, 12, 9), 9);
+  const mode = isScaled || isIndexed ? 0 : field(word, 10, 2);
+  const distance = isScaled
+    ? field(word, 10, 12) * bytes
+    : row === null
+      ? signed(field(word, 12, 9), 9)
+      : row * (field(word, 12, 1) === 1 ? bytes : 1);
   const place = start === null ? null : start + (mode === 1 ? 0 : distance);
-  if (kind === 0 && place !== null) store(to, place, isVector ? 16 : bytes);
+  if (kind === 0 && place !== null) store(to, place, isVector ? 16 : bytes, isVector, state);
   else if (kind === 1) load(to, place, bytes);
   else if (kind > 1 && !isVector && to !== stack) {
-    const value = place === null ? null : read(place, bytes);
+    const value = place === null ? null : readAt(place, bytes, state);
     const number = value === null || "at" in value ? null : known.numberOf(value);
     if (number === null) registers.delete(to);
     else {
@@ -110,37 +122,54 @@ export function access(word: number, { registers, memory, answer }: State): void
     }
   }
   if (mode === 1 || mode === 3) move(distance);
+}
 
-  function read(place: number, bytes: number): Value | null {
-    const kept = registers.get(place);
-    if (place < 0 || kept !== undefined)
-      return kept === undefined
-        ? null
-        : "at" in kept
-          ? bytes === 8
-            ? kept
-            : null
-          : known.narrow(kept, bytes);
-    const lists = memory.answerAt(place);
-    if (lists !== null) return known.narrow(answered(lists, answer), bytes);
-    const pointed = memory.pointerAt(place);
-    return pointed === null ? null : { at: pointed };
-  }
+/** What is known of a place in memory. */
+function readAt(place: number, bytes: number, { registers, memory, answer }: State): Value | null {
+  const kept = registers.get(place);
+  if (kept !== undefined && "at" in kept) return bytes === 8 ? kept : null;
+  if (place < 0 || kept !== undefined) return kept === undefined ? null : known.narrow(kept, bytes);
+  const lists = memory.answerAt(place);
+  if (lists !== null) return known.narrow(answered(lists, answer), bytes);
+  const pointed = memory.pointerAt(place);
+  if (pointed !== null) return { at: pointed };
+  const length = memory.lengthAt?.(place) ?? null;
+  return length === null ? null : known.narrow(known.constant(length), bytes);
+}
 
-  function store(name: number, place: number, bytes: number): void {
-    if (place >= 0) {
-      const left = name === stack ? known.constant(0) : (registers.get(name) ?? null);
-      memory.wrote?.(place, isVector ? null : left, bytes);
-    }
-    if (place >= 0 && (place < firstData || !memory.keepsBytes)) return;
-    const before = place < 0 ? 8 : 1;
-    for (const each of registers.keys())
-      if (each > place - before && each < place + bytes && (each < 0 || each >= firstData))
-        registers.delete(each);
-    const value = isVector ? null : name === stack ? known.constant(0) : registers.get(name);
-    if (value == null || (place >= 0 && bytes > 1)) return;
-    const isKept =
-      "at" in value ? value.at >= 0 && bytes === 8 : value.asked || known.numberOf(value) !== null;
-    if (isKept) registers.set(place, value);
+/** Go copies structures through vectors, of which two halves stand beside the registers. */
+function loadVector(name: number, place: number | null, state: State): void {
+  for (const half of [0, 1]) {
+    const isRead = place !== null && state.memory.lengthAt !== undefined;
+    const value = isRead ? readAt(place + 8 * half, 8, state) : null;
+    if (value === null) state.registers.delete(vectors + 2 * name + half);
+    else state.registers.set(vectors + 2 * name + half, value);
   }
+}
+
+/** A store of a register, or of a vector. */
+function store(name: number, place: number, bytes: number, isVector: boolean, state: State): void {
+  const { registers, memory } = state;
+  if (isVector && bytes === 16 && memory.lengthAt !== undefined)
+    for (const half of [0, 1])
+      keepAt(registers.get(vectors + 2 * name + half) ?? null, place + 8 * half, 8, state);
+  else {
+    const value = name === stack ? known.constant(0) : (registers.get(name) ?? null);
+    keepAt(isVector ? null : value, place, bytes, state);
+  }
+}
+
+function keepAt(value: Value | null, place: number, bytes: number, { registers, memory }: State): void {
+  if (place >= 0) memory.wrote?.(place, value, bytes);
+  const counts = memory.lengthAt !== undefined;
+  if (place >= 0 && (place < firstData || !counts)) return;
+  // Go keeps answers side by side in a structure.
+  const before = place < 0 && (bytes > 1 || !counts) ? 8 : 1;
+  for (const each of registers.keys())
+    if (each > place - before && each < place + bytes && (each < 0 || each >= firstData))
+      registers.delete(each);
+  if (value === null || (place >= 0 && bytes > 1)) return;
+  const isKept =
+    "at" in value ? (value.at >= 0 || counts) && bytes === 8 : value.asked || known.numberOf(value) !== null;
+  if (isKept) registers.set(place, value);
 }

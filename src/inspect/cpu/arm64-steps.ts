@@ -27,6 +27,7 @@ export const keptByGo: ReadonlySet<number> = new Set([28, 29, stack]);
 
 export function arm64Machine(memory: Memory, answer: Answer, keeps = kept): Machine {
   return {
+    ...(keeps === keptByGo ? { moreResults: [1, 2, 3, 4, 5] } : {}),
     ...{ result: 0, argument: 0, stack, kept: keeps, untaken: new Set<number>(), free: () => {} },
     step(place, before) {
       const word = memory.codeAt(place);
@@ -123,7 +124,7 @@ function compared(one: Bits, other: Bits, bytes: number): Flags {
 
 /** Changes the registers, and returns the flags. */
 function execute(word: number, place: number, state: State): Flags | null {
-  const { registers, flags, answer } = state;
+  const { registers, flags, answer, memory } = state;
   const [to, one, other] = [field(word, 0, 5), field(word, 5, 5), field(word, 16, 5)];
   const bytes = word >>> 31 === 1 ? 8 : 4;
   const set = (name: number, value: Value | null) => {
@@ -143,7 +144,7 @@ function execute(word: number, place: number, state: State): Flags | null {
   }
   // ADD, SUB, CMP with a number.
   if (has(word, 0x1f80_0000, 0x1100_0000)) {
-    const { value, left } = added(word, registers.get(one), bytes);
+    const { value, left } = added(word, registers.get(one), bytes, memory.lengthAt !== undefined);
     const setsFlags = field(word, 29, 1) === 1;
     if (to !== stack || !setsFlags) set(to, value);
     return setsFlags ? left : flags;
@@ -185,6 +186,11 @@ function execute(word: number, place: number, state: State): Flags | null {
     put(null);
     return a === null || b === null ? null : compared(a, b, bytes);
   }
+  const counted = memory.lengthAt === undefined ? undefined : countedOf(word, registers, bytes);
+  if (counted !== undefined) {
+    put(counted);
+    return flags;
+  }
   const fields = fieldsIn(word);
   if (fields !== null) {
     put(answered(fields, answer));
@@ -214,14 +220,34 @@ function execute(word: number, place: number, state: State): Flags | null {
   }
 }
 
+/** What ADD, SUB, LSL and LSR of registers leave, as for the rows of a list and the bit of a number; undefined for other instructions. */
+function countedOf(word: number, registers: Known["registers"], bytes: number): Value | null | undefined {
+  const [one, other] = [field(word, 5, 5), field(word, 16, 5)];
+  const a = numberIn(registers, one);
+  if (has(word, 0x3f20_0000, 0x0b00_0000)) {
+    const second = known.numberOf(shiftedIn(numberIn(registers, other), word));
+    if (second === null) return null;
+    const [own, by] = [known.numberOf(a), field(word, 30, 1) === 1 ? -second : second];
+    const first = registers.get(one) ?? null;
+    return own === null ? known.sumOf(first, known.constant(by)) : known.constant(own + by, bytes);
+  }
+  if (!has(word, 0x7fe0_f800, 0x1ac0_2000)) return undefined;
+  const count = known.numberOf(numberIn(registers, other));
+  if (a === null || count === null) return null;
+  const by = count & (8 * bytes - 1);
+  return field(word, 10, 1) === 1 ? known.shiftRight(a, by, bytes) : known.shiftLeft(a, by);
+}
+
 /** What ADD and SUB of a number leave, and the flags of a comparison. */
-function added(word: number, before: Value | undefined, bytes: number) {
+function added(word: number, before: Value | undefined, bytes: number, counts: boolean) {
   const number = field(word, 10, 12) * (field(word, 22, 1) === 1 ? 4096 : 1);
   const isMinus = field(word, 30, 1) === 1;
   if (before === undefined) return { value: null, left: null };
   if ("at" in before) return { value: { at: before.at + (isMinus ? -number : number) }, left: null };
   const left = isMinus ? compared(before, known.constant(number), bytes) : null;
-  return { value: number === 0 ? before : null, left };
+  const start = counts ? known.numberOf(before) : null;
+  const sum = start === null ? null : known.constant(start + (isMinus ? -number : number), bytes);
+  return { value: number === 0 ? before : sum, left };
 }
 
 /** CCMP, and CSEL with what follows it; null for other instructions. */

@@ -30,7 +30,9 @@ export interface AskedWords {
   readonly mayAnswer: (target: number) => boolean;
   /** The place has an answer. */
   readonly hasAnswer: (place: number) => boolean;
-  readonly pointers: FixedPointers;
+  readonly pointers: Pick<FixedPointers, "at">;
+  /** The length of a list at the start of the program; absent where nobody counts. */
+  readonly lengthAt?: (place: number) => number | null;
   /** The names of a bit that code tests by a number that nobody knows; null where no need is told. */
   readonly anyBit: readonly string[] | null;
 }

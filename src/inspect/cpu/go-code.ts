@@ -3,17 +3,17 @@
 import type { ByteSource } from "../byte-source.ts";
 import { remember } from "../../io/collections.ts";
 import { type Elf, offsetOfAddress } from "../elf/elf.ts";
-import { u32 } from "../little-endian.ts";
+import { u32, u64 } from "../little-endian.ts";
 import { type ArmWord, arm64Functions, calledIn, pageIn } from "./arm64-functions.ts";
 import { field, has, type Memory } from "./arm64-memory.ts";
 import { arm64Machine, keptByGo } from "./arm64-steps.ts";
 import type { FixedPointers } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
-import { type Callees, longestAnswer, type Walk } from "./refusal-ways.ts";
+import type { Callees, Walk } from "./refusal-ways.ts";
 import { functionReader, type X86Instruction } from "./x86-functions.ts";
 import { x86GoConvention, x86Machine } from "./x86-steps.ts";
 
-interface Asking extends Pick<Callees, "endOf" | "mayAnswer" | "givesAddress"> {
+interface Asking extends Pick<Callees, "endOf" | "mayAnswer" | "go"> {
   /** The names of the bits that a called function gives back; null where no need is told. */
   readonly givenBack: (target: number) => readonly string[] | null;
   /** The names of the bits of answers, by their places. */
@@ -34,8 +34,50 @@ export interface GoCode {
   /** True if the function reads one of the places, or takes its address; perhaps also where it does neither. */
   readonly reads: (start: number, places: ReadonlySet<number>) => boolean;
   readonly walk: (asking: Asking) => Pick<Walk, "callees" | "machineFor">;
+  readonly endOf: (start: number) => number | null;
   readonly free: () => void;
 }
+
+/** A function that looks for some features, and makes an error for each, has some thousand bytes. */
+export const longestOfGo = 4096;
+/** No list of features is longer. */
+const longestList = 256;
+
+/** What stands in the data of the program at its start: the addresses, and the length of a list behind the address of its first row. */
+function dataOf(source: ByteSource, elf: Elf, pointers: FixedPointers) {
+  const sections = elf.sections.filter(({ flags, address }) => (flags & allocated) !== 0 && address > 0);
+  const isIn = (place: number) =>
+    sections.some(
+      ({ type, address, size }) =>
+        place >= address && place < address + (type === noBytes ? mostUnwritten : size),
+    );
+  const wordAt = (place: number) => {
+    const offset = place % 8 === 0 ? offsetOfAddress(elf, place) : null;
+    const bytes = offset === null ? null : source.read(offset, 8);
+    return bytes === null || bytes.length < 8 ? 0 : u64(bytes, 0);
+  };
+  const at = (place: number) => {
+    const word = wordAt(place);
+    return pointers.at(place) ?? (isIn(word) ? word : null);
+  };
+  const lists: { readonly start: number; readonly end: number }[] = [];
+  return {
+    at,
+    /** Also a number in a list whose length was asked for. */
+    lengthAt(place: number): number | null {
+      if (lists.some(({ start, end }) => place >= start && place < end)) return wordAt(place) || null;
+      const start = at(place - 8);
+      const length = start === null ? 0 : wordAt(place);
+      if (start === null || length === 0 || length > longestList) return null;
+      lists.push({ start, end: start + 8 * length });
+      return length;
+    },
+  };
+}
+/** Of the flags of a section: in memory (System V ABI, SHF_ALLOC). */
+const allocated = 2;
+/** SHT_NOBITS: zeros, of which the section has no size here. */
+const [noBytes, mostUnwritten] = [8, 2 ** 24];
 
 export function x86GoCode(
   source: ByteSource,
@@ -44,10 +86,11 @@ export function x86GoCode(
   pointers: FixedPointers,
 ): GoCode {
   const reader = functionReader(source, elf, functions, pointers);
+  const data = dataOf(source, elf, pointers);
   const code = new Map<number, readonly X86Instruction[]>();
   const codeOf = (start: number) => remember(code, start, () => reader.instructions(start) ?? []);
   const isFollowed = (target: number, others?: ReadonlySet<number>) =>
-    others?.has(target) || reader.lengthFrom(target) <= longestAnswer;
+    others?.has(target) || reader.lengthFrom(target) <= longestOfGo;
   const glances = new Map<number, ReturnType<typeof glanceAt>>();
   // A program has a megabyte of code that runs before `main`, and hardly any of it asks.
   const glanceOf = (start: number) =>
@@ -71,13 +114,15 @@ export function x86GoCode(
           return names === undefined ? null : { names, shift: 0 };
         },
         ...{ leaf: () => null, neverReturns: () => false, hasAnswer: () => false },
-        ...{ hasRust: false, isRustQuestion: () => false, pointers, anyBit },
+        ...{ hasRust: false, isRustQuestion: () => false, anyBit },
+        ...{ pointers: data, lengthAt: data.lengthAt },
       };
       return {
-        callees: { ...reader, ...words, pointerAt: pointers.at },
+        callees: { ...reader, ...words, pointerAt: data.at },
         machineFor: (answer) => x86Machine(reader, words, answer, x86GoConvention),
       };
     },
+    endOf: reader.endAround,
     free: reader.free,
   };
 }
@@ -120,8 +165,9 @@ export function arm64GoCode(
   pointers: FixedPointers,
 ): GoCode {
   const arm = arm64Functions(source, elf, functions);
+  const data = dataOf(source, elf, pointers);
   const isFollowed = (target: number, others?: ReadonlySet<number>) =>
-    others?.has(target) || arm.lengthFrom(target) <= longestAnswer;
+    others?.has(target) || arm.lengthFrom(target) <= longestOfGo;
   const code = new Map<number, ReturnType<typeof addressesIn>>();
   const codeOf = (start: number) =>
     remember(code, start, () => addressesIn(arm.codeOf(start, longestFunction)));
@@ -137,18 +183,24 @@ export function arm64GoCode(
     },
     walk({ answers, ...asking }) {
       const memory: Memory = {
-        ...{ codeAt: arm.codeAt, pointerAt: pointers.at, keepsBytes: true },
+        ...{ codeAt: arm.codeAt, pointerAt: data.at, lengthAt: data.lengthAt },
         answerAt(place) {
           const names = answers.get(place);
           return names === undefined ? null : [names];
         },
       };
-      const others = { pointerAt: pointers.at, neverReturns: () => false, hasAnswer: () => false };
+      const others = {
+        pointerAt: data.at,
+        longest: longestOfGo,
+        neverReturns: () => false,
+        hasAnswer: () => false,
+      };
       return {
         callees: { ...arm, ...others, ...asking },
         machineFor: (answer) => arm64Machine(memory, answer, keptByGo),
       };
     },
+    endOf: arm.endAround,
     free: () => {},
   };
 }

@@ -6,12 +6,14 @@
 import { compareText, remember } from "../../io/collections.ts";
 import type { ByteSource } from "../byte-source.ts";
 import { type Elf, elfMachine } from "../elf/elf.ts";
+import { exactRefusals } from "./exact-refusals.ts";
 import type { FixedPointers } from "./fixed-pointers.ts";
 import { anyOf, type GoAnswers, goAnswers, isGoAnswer } from "./go-answers.ts";
-import { arm64GoCode, type GoCode, x86GoCode } from "./go-code.ts";
+import { isLeaving, leftBy, mergesValues } from "./go-runtime-calls.ts";
+import { arm64GoCode, type GoCode, longestOfGo, x86GoCode } from "./go-code.ts";
 import { goFunctionRanges, goFunctionsNamed } from "./go-functions.ts";
 import type { Ending } from "./named-calls.ts";
-import { mostCallees, mostStepsOfFile, noRefusals, type Refusals, refusalsOf } from "./refusals.ts";
+import { mostStepsOfFile, noRefusals, type Refusals } from "./refusals.ts";
 
 /** A package path has no parenthesis, and its last name no dot; a method has one before its name. */
 const initOf = /^(?:.*\/)?[^/.()]+\.init(?:\.\d+)?$/;
@@ -23,29 +25,33 @@ const endings: readonly { readonly of: RegExp; readonly is: Ending | "panics" }[
   { of: /\.Fatal(?:f|ln|w)?$/, is: "aborts" },
   { of: /^runtime\.(?:throw|fatal|fatalthrow|abort)(?:\.abi0)?$/, is: "aborts" },
   { of: /^runtime\.gopanic$/, is: "panics" },
-  // An index that is out of range is no refusal, and the stack only grows.
-  { of: /^runtime\.(?:goPanic|panic|morestack)\w*(?:\.abi0)?$/, is: "never" },
+  // An index that is out of range is no refusal, and the stack only grows. Where memory is tidied meanwhile, the same happens as else.
+  { of: /^runtime\.(?:goPanic|panic|morestack|gcWriteBarrier)\w*(?:\.abi0)?$/, is: "never" },
 ];
-/** What makes an error gives no nil back; where Go's own `fmt.errorf` does, code behind the call makes another error. */
-const errors = /^(?:errors\.New|fmt\.[Ee]rrorf|github\.com\/pkg\/errors\.(?:New|Errorf))$/;
+/** Functions that copy what is kept are entered in the middle. */
+const copying = /^runtime\.duff(?:copy|zero)$/;
 /** Called by functions with a `defer`, which may catch a panic. */
 const deferred = "runtime.deferreturn";
 
 const main = "main.main";
 
 /** What stands in the names, of which only few are looked at. */
-const marks = ["/cpu", ".init", main, "os.Exit", ".Fatal", "runtime.", "errors.", "fmt."];
+const marks = ["/cpu", ".init", main, "os.Exit", ".Fatal", "runtime.", "errors.", "fmt.", "strings.Join"];
 const isWanted = (name: string) =>
   name === main ||
   name === deferred ||
+  isLeaving(name) ||
+  copying.test(name) ||
   initOf.test(name) ||
   isGoAnswer(name) ||
-  errors.test(name) ||
   endings.some(({ of }) => of.test(name));
 
-const [mostInits, mostKept] = [64, 1024];
+/** More than any program has that was seen; where one has more, nothing is proved. */
+const [mostInits, mostKept, mostCallees] = [256, 2 ** 14, 1024];
 /** So many calls lead to the function that asks: Go hands on an error through some functions. */
-const mostCalls = 2;
+const [mostCalls, mostOfMain] = [2, 4];
+/** So many steps are taken through a program whose `main` does not seem to ask. */
+const mostStepsOfOthers = 10_000;
 
 export function goRefusals(source: ByteSource, elf: Elf, pointers: FixedPointers): Refusals {
   const names = goFunctionsNamed(source, elf, marks, isWanted);
@@ -81,6 +87,11 @@ function ofStarts(
   { answers, numbered, questions }: GoAnswers,
 ): Refusals {
   const places = new Set(answers.keys());
+  let isBounded = false;
+  const bounded = <Each>(all: readonly Each[], most: number): readonly Each[] => {
+    isBounded ||= all.length > most;
+    return all.slice(0, most);
+  };
   const calledBy = (target: number) => code.called(target, questions).slice(0, mostCallees);
   const leading = new Map<string, boolean>();
   /** The function asks, or calls one that does. */
@@ -95,33 +106,60 @@ function ofStarts(
     );
   const [last] = [...names].find(([, name]) => name === main) ?? [];
   const all = [...names].filter(([, name]) => initOf.test(name) && !ownInit.test(name)).sort(byOrder);
-  const askingInits = () => all.flatMap(([at]) => (leads(at) ? [at] : [])).slice(0, mostInits);
+  const askingInits = () =>
+    bounded(
+      all.flatMap(([at]) => (leads(at) ? [at] : [])),
+      mostInits,
+    );
   // What one keeps the next one and `main` may read.
-  for (const place of askingInits().flatMap(code.written).slice(0, mostKept)) places.add(place);
+  for (const place of bounded(askingInits().flatMap(code.written), mostKept)) places.add(place);
   const inits = askingInits();
-  const isMainAsking = last !== undefined && leads(last);
-  const starts = [...inits, ...(isMainAsking ? [last] : [])];
+  if (last !== undefined) bounded(code.called(last, questions), mostCallees);
+  const isMainAsking = last !== undefined && leads(last, mostOfMain);
+  const starts = [...inits, ...(last === undefined ? [] : [last])];
   if (starts.length === 0) return noRefusals;
   const entered = starts.flatMap((start) => [start, ...calledBy(start)]);
   const recovering = new Set([...names].flatMap(([at, name]) => (name === deferred ? [at] : [])));
   const mayRecover = entered.some((each) => code.called(each, recovering).some((at) => recovering.has(at)));
+  const copies = [...names].flatMap(([at, name]) => (copying.test(name) ? [at] : []));
+  const isCopying = (target: number) => copies.some((at) => target >= at && target < (code.endOf(at) ?? at));
   // The numbers that a start writes down are those of which the start asks.
   const numbers = entered.flatMap(code.numbers).flatMap((each) => numbered?.[each] ?? []);
   const anyBit = numbered === null ? null : [anyOf(elf, numbers)];
-  const found = refusalsOf(starts, {
+  let [isHandedOut, isMerged] = [false, false];
+  const context = {
     isError: () => false,
-    budget: { left: mostStepsOfFile },
+    isMerged: () => isMerged,
     ...code.walk({
-      ...{ answers, mayAnswer: (target: number) => leads(target), anyBit },
+      ...{ answers, mayAnswer: (target: number) => leads(target, mostOfMain) || isCopying(target), anyBit },
       givenBack: (target) => (questions.has(target) ? anyBit : null),
-      givesAddress: (target) => errors.test(names.get(target) ?? ""),
+      go: {
+        longest: longestOfGo,
+        handsOut() {
+          isHandedOut = true;
+        },
+        leaves(target, ...rest) {
+          const name = names.get(target) ?? "";
+          isMerged ||= mergesValues(name);
+          return leftBy(name, target, ...rest);
+        },
+      },
       endOf(target) {
         const name = names.get(target);
         const is = name === undefined ? undefined : endings.find(({ of }) => of.test(name))?.is;
         return is === "panics" ? (mayRecover ? "throws" : "aborts") : (is ?? null);
       },
     }),
-  });
+  };
+  const ask = (all: readonly number[], left: number) => exactRefusals(all, { ...context, budget: { left } });
+  // A list may have answers of which the code of `main` tells nothing.
+  const found = isMainAsking
+    ? ask(starts, mostStepsOfFile)
+    : (ask(starts, mostStepsOfOthers) ?? ask(inits, mostStepsOfFile));
   // An `init` of a library that is too long to follow says nothing.
-  return isMainAsking ? found : { ...found, isWhole: true };
+  if (found === null) return { ...noRefusals, isWhole: !isMainAsking };
+  const { refuses, mayRefuse } = found;
+  if (refuses.length + mayRefuse.length === 0) return { ...found, isWhole: !isBounded };
+  // Whoever has its address may write an answer of its own.
+  return isHandedOut ? { ...found, refuses: [], mayRefuse: [...refuses, ...mayRefuse].sort() } : found;
 }

@@ -93,6 +93,24 @@ export function resultOf(
   return mnemonic === Mnemonic.Shl ? shiftLeft(a, count) : null;
 }
 
+/** What arithmetic leaves of numbers that are all known, and of the distance between addresses; null for others. */
+export function countedOf(
+  mnemonic: Mnemonic,
+  one: Value | null,
+  other: Value | null,
+  bytes: number,
+): Bits | null {
+  const [a, b] = [one, other].map((each) => (each !== null && "at" in each ? each.at : numberOf(each)));
+  if (a == null || !Number.isSafeInteger(a)) return null;
+  const isDistance = other !== null && "at" in other;
+  if (mnemonic === Mnemonic.Sub && isDistance && b != null) return constant(a - b, bytes);
+  if (one === null || "at" in one || isDistance) return null;
+  if (mnemonic === Mnemonic.Inc) return constant(a + 1, bytes);
+  if (mnemonic === Mnemonic.Dec) return constant(a - 1, bytes);
+  if (mnemonic === Mnemonic.Sar && b != null) return constant(Math.floor(a / 2 ** (b & 63)), bytes);
+  return mnemonic === Mnemonic.Add && b != null ? constant(a + b, bytes) : null;
+}
+
 /** What a memory of so many bytes has of a number: of the bits above nobody knows. */
 export const lowest = ({ zeros, ones, asked }: Bits, bytes: number): Bits => ({
   ...{ zeros: zeros & maskOf(bytes), ones: ones & maskOf(bytes), asked },
@@ -151,7 +169,10 @@ export function flagsOf(
     const mask = maskOf(bytes);
     const isKnown = numberOf(one) !== null && numberOf(other) !== null;
     const carry = isKnown ? (one.ones & mask) < (other.ones & mask) : null;
-    return { ...compared(one, other, bytes), carry };
+    // Small numbers, whose difference has no overflow.
+    const [a, b] = [BigInt.asIntN(8 * bytes, one.ones), BigInt.asIntN(8 * bytes, other.ones)];
+    const isSmall = [a, b].every((each) => BigInt.asIntN(8 * bytes - 1, each) === each);
+    return { ...compared(one, other, bytes), carry, sign: isKnown && isSmall ? a < b : null };
   }
   const left =
     mnemonic === Mnemonic.Test ? (isSame ? one : resultOf(Mnemonic.And, one, other, false, bytes)) : result;
@@ -176,25 +197,20 @@ export function compared(one: Bits, other: Bits, bytes: number): Flags {
   return { zero, carry: null, sign: null, asked: one.asked || other.asked };
 }
 
-export const conditions: ReadonlySet<ConditionCode> = new Set([
-  ...[
-    ConditionCode.e,
-    ConditionCode.ne,
-    ConditionCode.b,
-    ConditionCode.ae,
-    ConditionCode.s,
-    ConditionCode.ns,
-  ],
-]);
+const { e, ne, b, ae, s, ns, l, ge, be, a, le, g } = ConditionCode;
+/** Each condition stands before its contrary. The last six are for numbers, of which few programs are told. */
+const pairs = [e, ne, b, ae, s, ns, l, ge, be, a, le, g];
+export const conditions: ReadonlySet<ConditionCode> = new Set(pairs.slice(0, 6));
 
-/** null where nothing is known. */
-export function condition(code: ConditionCode, flags: Flags | null): boolean | null {
-  if (flags === null || !conditions.has(code)) return null;
-  const isSign = code === ConditionCode.s || code === ConditionCode.ns;
-  const bit =
-    code === ConditionCode.e || code === ConditionCode.ne ? flags.zero : isSign ? flags.sign : flags.carry;
-  if (bit === null) return null;
-  return code === ConditionCode.e || code === ConditionCode.b || code === ConditionCode.s ? bit : !bit;
+/** null where nothing is known. Flags that are known come without an overflow. `counts`: also for the order of numbers. */
+export function condition(code: ConditionCode, flags: Flags | null, counts = false): boolean | null {
+  if (flags === null || !(conditions.has(code) || (counts && pairs.includes(code)))) return null;
+  const { zero, carry, sign } = flags;
+  const either = (other: boolean | null) =>
+    zero === true || other === true ? true : zero === null || other === null ? null : false;
+  const at = pairs.indexOf(code);
+  const bit = [zero, carry, sign, sign, either(carry), either(sign)][at >> 1] ?? null;
+  return bit === null || at % 2 === 0 ? bit : !bit;
 }
 
 export const isHigh = (register: Register) =>

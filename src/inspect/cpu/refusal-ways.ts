@@ -3,7 +3,19 @@
 import type { Bits, Value } from "./known-bits.ts";
 import { maskOf, noBits, numberOf } from "./known-bits.ts";
 import type { Ending } from "./named-calls.ts";
-import { firstData, handedOut, isAsked, keyOf, type Known, meetings, type Node } from "./way-states.ts";
+import {
+  type End,
+  firstData,
+  handedOut,
+  isAsked,
+  keyOf,
+  type Known,
+  meetings,
+  type Node,
+  placesOf,
+} from "./way-states.ts";
+import { type GoRules, goCalls } from "./go-calls.ts";
+import type { WayMap } from "./way-map.ts";
 
 /** Gives the bits that the CPU answers, by their names, from the bit `shift` on; a bit named 0 is zero. */
 export type Answer = (names: readonly string[], shift: number) => Bits;
@@ -39,6 +51,10 @@ interface Leaving {
 export interface Machine {
   readonly result: number;
   readonly argument: number;
+  /** Other registers in which a function of Go takes and leaves numbers, as an error or a length. */
+  readonly moreResults?: readonly number[];
+  /** So many bytes a call of Go puts on the stack. */
+  readonly pushed?: number;
   readonly stack: number;
   /** The registers that a called function gives back, the stack's among them. */
   readonly kept: ReadonlySet<number>;
@@ -55,8 +71,8 @@ export interface Callees {
   readonly lengthFrom: (address: number) => number;
   /** The names of the bits that a called function gives back for an argument; null where no need is told. */
   readonly givenBack: (target: number, argument: number | null) => readonly string[] | null;
-  /** True for a function that always gives an address back, as of an error in Go. */
-  readonly givesAddress?: (target: number) => boolean;
+  /** Of a program in Go. */
+  readonly go?: GoRules;
   /** How a called function ends the program; null if the function returns. */
   readonly endOf: (target: number, isPointer: boolean) => Ending | null;
   /** A function that ends the program by what it calls, as Rust's own exit does. */
@@ -68,9 +84,6 @@ export interface Callees {
   /** The address in a place of the table of pointers; null for others. */
   readonly pointerAt: (place: number) => number | null;
 }
-
-/** How a way through a program ends. A throw may be caught, and what passes may give zero back. */
-export type End = "passed" | "zero" | "refused" | "thrown";
 
 const mostSteps = 10_000;
 const mostCallers = 6;
@@ -95,48 +108,60 @@ export interface Walk {
 
 export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
   let missing: ReadonlySet<string> = new Set();
-  const answer: Answer = (names, shift) => answerOf(names, shift, missing, seen);
+  let isExact = false;
+  const answer: Answer = (names, shift) => {
+    const bits = answerOf(names, shift, missing, seen);
+    return isExact ? exactOf(bits, names.length - shift) : bits;
+  };
   const machine = machineFor(answer);
   const calls = callReader({ callees, isError, machine, answer });
 
   /** Ways meet where a branch, a jump, a call or a return leads. */
   let isMeeting = true;
 
-  /** Follows all ways from a place on, with the answer that a CPU without the features gives. */
-  function ends(from: Node, without: ReadonlySet<string>) {
+  /**
+   * Follows all ways from a place on, with the answer that a CPU without the features gives. `map` is written where the CPU has all other features; else
+   * nobody knows which it has.
+   */
+  function ends(from: Node, without: ReadonlySet<string>, map?: WayMap) {
     missing = without;
+    isExact = map !== undefined;
     const found = new Set<End>();
     const decided: Node[] = [];
-    const been = new Set<string>();
-    const meet = meetings();
-    const queue = [from];
+    const been = new Map<string, number>();
+    const meet = meetings(isExact);
+    const queue: [Node, number][] = [[from, -1]];
+    const pushed: Node[] = [];
     let isCut = false;
-    for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
-      let now: Node | null = node;
+    for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
+      let [now, last]: [Node | null, number] = next;
       isMeeting = true;
       for (let steps = 0; now !== null; steps++) {
         if (isMeeting) {
-          if (been.has(keyOf(now))) break;
+          const first = keyOf(now);
           now = meet(now);
-          const key = keyOf(now);
+          const key = been.has(first) ? first : keyOf(now);
+          const id = been.get(key) ?? been.size;
+          map?.lead(last, id);
           if (been.has(key)) break;
-          been.add(key);
+          been.set(key, id);
+          map?.meet(id, placesOf(now));
+          last = id;
         }
         // Nobody knows how a way ends that is too long.
         isCut ||= steps === mostSteps || --budget.left < 0;
         if (budget.left < 0) return { ends: found, decided, isCut };
         if (steps === mostSteps) break;
-        now = step(now, found, decided, queue);
+        const own = new Set<End>();
+        now = step(now, own, decided, pushed);
+        for (const end of own) {
+          found.add(end);
+          map?.end(last, end);
+        }
+        for (const each of pushed.splice(0)) queue.push([each, last]);
       }
     }
     return { ends: found, decided, isCut };
-  }
-
-  /** The node at the start of functions that run one behind the other, with what is known of data. */
-  function begin([first = 0, ...following]: readonly number[], before: Known["registers"] = new Map()): Node {
-    const data = [...before].filter(([name]) => name >= firstData);
-    const registers = new Map<number, Value>([[machine.stack, { at: stack }], ...data]);
-    return { place: first, registers, flags: null, callers: [], following };
   }
 
   function step(node: Node, found: Set<End>, decided: Node[], queue: Node[]): Node | null {
@@ -167,11 +192,20 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
     return calls.follow(done, node, found);
   }
 
-  return {
-    begin,
-    ends,
-    free: machine.free,
-  };
+  const begin = (starts: readonly number[], before?: Known["registers"]) =>
+    beginOf(machine.stack, starts, before);
+  return { begin, ends, free: machine.free };
+}
+
+/** The node at the start of functions that run one behind the other, with what is known of data. */
+function beginOf(
+  top: number,
+  [first = 0, ...following]: readonly number[],
+  before: Known["registers"] = new Map(),
+): Node {
+  const data = [...before].filter(([name]) => name >= firstData);
+  const registers = new Map<number, Value>([[top, { at: stack }], ...data]);
+  return { place: first, registers, flags: null, callers: [], following };
 }
 
 interface Calling extends Pick<Walk, "callees" | "isError"> {
@@ -183,6 +217,7 @@ interface Calling extends Pick<Walk, "callees" | "isError"> {
 function callReader({ callees, isError, machine, answer }: Calling) {
   const given = (registers: Known["registers"], value: Value | null | undefined) =>
     keptOf(registers, machine, value);
+  const ofGo = callees.go === undefined ? null : goCalls(callees.go, machine);
 
   function follow(done: Leaving, node: Node, found: Set<End>): Node | null {
     const { target, isPointer, next } = done;
@@ -198,7 +233,9 @@ function callReader({ callees, isError, machine, answer }: Calling) {
     const back = isCall ? { ...node, place: next } : null;
     // Rust calls through a table of pointers.
     const callee = isPointer ? (callees.pointerAt(target) ?? -1) : target;
-    const isShort = callees.lengthFrom(callee) <= longestAnswer && node.callers.length < mostCallers;
+    const isShort =
+      callees.lengthFrom(callee) <= (callees.go?.longest ?? longestAnswer) &&
+      node.callers.length < mostCallers;
     const isLeaving = node.callers.length < mostLeaving && callees.neverReturns(callee);
     // Behind a call that does not return stands no code of the function.
     const isLast = isCall && next >= (callees.endAround(node.place) ?? 0);
@@ -207,20 +244,27 @@ function callReader({ callees, isError, machine, answer }: Calling) {
       return null;
     }
     const names = callees.givenBack(callee, numberOf(first));
-    const isHanded = first !== undefined && ("at" in first ? callees.hasAnswer(first.at) : first.asked);
+    const isHanded = first !== undefined && ("at" in first ? hasAnswer(node, first.at) : first.asked);
     const isEntered = names === null && isShort && (isHanded || callees.mayAnswer(callee) || isLeaving);
     if (isEntered)
       return {
         ...node,
         // The function's own stack is another, of which nobody has an address yet.
-        registers: new Map([...node.registers].filter(([name]) => name >= 0 && name !== handedOut[0])),
+        registers:
+          ofGo?.entering(node.registers, isCall) ??
+          new Map([...node.registers].filter(([name]) => name >= 0 && name !== handedOut[0])),
         place: callee,
         callers: back === null ? node.callers : [...node.callers, back],
       };
-    const result = callees.givesAddress?.(callee) ? { at: callee } : names && answer(names, 0);
-    const after = { ...node, registers: given(node.registers, result), flags: null };
+    const result = names && answer(names, 0);
+    const registers = ofGo?.behind(callee, next, node.registers, result) ?? given(node.registers, result);
+    const after = { ...node, registers, flags: null };
     return back === null ? returned(after, found) : { ...after, place: next };
   }
+
+  /** An answer stands there, or in Go behind the address, as in a structure. */
+  const hasAnswer = ({ registers }: Node, place: number) =>
+    callees.hasAnswer(place) || ofGo?.hasAnswer(registers, place) === true;
 
   function returned({ registers, callers, ...node }: Node, found: Set<End>): Node | null {
     const result = registers.get(machine.result);
@@ -234,7 +278,8 @@ function callReader({ callees, isError, machine, answer }: Calling) {
       return null;
     }
     const data = [...registers].filter(([name]) => name >= firstData);
-    const own = given(new Map([...caller.registers, ...data]), result);
+    const own =
+      ofGo?.back(caller.registers, registers) ?? given(new Map([...caller.registers, ...data]), result);
     return { ...node, place: caller.place, registers: own, flags: null, callers: callers.slice(0, -1) };
   }
 
@@ -282,4 +327,10 @@ function answerOf(
     if (name === "0" || missing.has(name)) zeros |= 1n << BigInt(bit);
   });
   return { ...noBits, zeros: zeros >> BigInt(shift), asked: true };
+}
+
+/** The bits of a CPU that has all other features. */
+function exactOf(bits: Bits, count: number): Bits {
+  const zeros = maskOf(8) & (bits.zeros | ~((1n << BigInt(Math.max(0, count))) - 1n));
+  return { ...bits, zeros, ones: maskOf(8) & ~zeros };
 }

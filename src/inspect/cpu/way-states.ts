@@ -28,6 +28,10 @@ export const handedOut: readonly [name: number, value: Value] = [firstData - 1, 
 const mostMeetings = 16;
 /** So many, and the numbers on the stack are forgotten. */
 const mostOfStack = 3;
+/** Where each answer is known, ways are few, and lists of features have some dozens of rows. */
+const mostRows = 64;
+/** A loop without a known end writes to the whole stack. */
+const mostKnown = 1024;
 
 /** Forgets what stands on the stack and in data, but for the CPU's answers. */
 export function withoutNumbers(values: Known["registers"]): Map<number, Value> {
@@ -35,14 +39,15 @@ export function withoutNumbers(values: Known["registers"]): Map<number, Value> {
 }
 
 /** Tells with what a way goes on from a place where many have met. */
-export function meetings(): (node: Node) => Node {
+export function meetings(isExact = false): (node: Node) => Node {
   const counts = new Map<string, number>();
   return (node) => {
     const place = placesOf(node);
     const met = (counts.get(place) ?? 0) + 1;
     counts.set(place, met);
-    if (met > mostMeetings) return withAnswersAlone(node);
-    return met > mostOfStack ? { ...node, registers: withoutNumbers(node.registers) } : node;
+    if (met > (isExact ? mostRows : mostMeetings)) return withAnswersAlone(node);
+    const isMuch = met > (isExact ? mostRows : mostOfStack) || node.registers.size > mostKnown;
+    return isMuch ? { ...node, registers: withoutNumbers(node.registers) } : node;
   };
 }
 
@@ -52,7 +57,7 @@ function withAnswersAlone(node: Node): Node {
   return { ...node, registers, flags: node.flags?.asked ? node.flags : null };
 }
 
-const placesOf = ({ place, callers, following }: Pick<Node, "place" | "callers" | "following">) =>
+export const placesOf = ({ place, callers, following }: Pick<Node, "place" | "callers" | "following">) =>
   [following.length, place, ...callers.map((each) => each.place)].join();
 
 export function keyOf({ registers, flags, ...node }: Node): string {
@@ -61,3 +66,6 @@ export function keyOf({ registers, flags, ...node }: Node): string {
   );
   return `${placesOf(node)} ${values.sort().join()} ${flags?.zero}${flags?.carry}${flags?.sign}${flags?.asked}`;
 }
+
+/** How a way through a program ends. A throw may be caught, and what passes may give zero back. */
+export type End = "passed" | "zero" | "refused" | "thrown";

@@ -11,13 +11,16 @@ const { RAX, RBX, RBP, RDI, RSP, R12, R13, R14, R15 } = Register;
 /** Where a function takes and leaves a number, and the registers that the function gives back (System V ABI). */
 const systemV = { result: RAX, argument: RDI, kept: new Set([RBX, RBP, RSP, R12, R13, R14, R15]) };
 /** Go gives back no register of the caller's, but the stack's and the goroutine's (Go, src/cmd/compile/abi-internal.md). */
-export const x86GoConvention: typeof systemV = { result: RAX, argument: RAX, kept: new Set([RBP, RSP, R14]) };
+export const x86GoConvention: typeof systemV & Pick<Machine, "moreResults" | "pushed"> = {
+  ...{ result: RAX, argument: RAX, kept: new Set([RBP, RSP, R14]) },
+  ...{ moreResults: [RBX, Register.RCX, RDI, Register.RSI, Register.R8, Register.R9], pushed: 8 },
+};
 
 export function x86Machine(
   reader: FunctionReader,
   words: AskedWords,
   answer: Answer,
-  convention = systemV,
+  convention: typeof x86GoConvention = systemV,
 ): Machine {
   const values = valueReader(reader, words, answer);
   const { instruction, placeOf } = values;
@@ -35,7 +38,7 @@ export function x86Machine(
     if (flowControl === FlowControl.Next) return { kind: "next", known: values.computed(known), next };
     if (flowControl === FlowControl.ConditionalBranch) {
       const target = Number(instruction.nearBranchTarget);
-      const isTaken = condition(instruction.conditionCode, known.flags);
+      const isTaken = condition(instruction.conditionCode, known.flags, words.lengthAt !== undefined);
       return { kind: "branch", target, next, isTaken, asked: known.flags?.asked ?? false };
     }
     if (flowControl === FlowControl.Return) return { kind: "return" };

@@ -16,6 +16,7 @@ import {
   condition,
   conditions,
   constant,
+  countedOf,
   flagsOf,
   isHigh,
   lowest,
@@ -27,6 +28,7 @@ import {
   shiftedIn,
   signed,
   sumOf,
+  type Bits,
   type Flags,
   type Value,
   widen,
@@ -37,6 +39,15 @@ import type { FunctionReader } from "./x86-functions.ts";
 
 const { RAX, RBX, RCX, RDX, RSP } = Register;
 const moves: ReadonlySet<Mnemonic> = new Set([Mnemonic.Mov, Mnemonic.Movzx]);
+const copies: ReadonlySet<Mnemonic> = new Set([
+  Mnemonic.Movups,
+  Mnemonic.Movupd,
+  Mnemonic.Movdqu,
+  Mnemonic.Vmovdqu,
+]);
+const withoutCarry: ReadonlySet<Mnemonic> = new Set([Mnemonic.Test, Mnemonic.And, Mnemonic.Or, Mnemonic.Xor]);
+/** Added to the number of a vector register; no register has so high a number. */
+const upperHalf = 1024;
 const onlyRead: ReadonlySet<Mnemonic> = new Set([Mnemonic.Cmp, Mnemonic.Test, Mnemonic.Push, Mnemonic.Bt]);
 /** The registers of CPUID's answer. */
 const answers = [
@@ -48,6 +59,8 @@ const answers = [
 export function valueReader(reader: FunctionReader, words: AskedWords, answer: Answer) {
   const instruction = new Instruction();
   const info = new InstructionInfoFactory();
+  /** Somebody reads lists row by row. */
+  const counts = words.lengthAt !== undefined;
 
   /** The bits that an operand has; null for unknown ones. */
   function read(index: number, registers: Known["registers"]): Value | null {
@@ -64,24 +77,18 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
     if (kind !== OpKind.Memory || instruction.mnemonic === Mnemonic.Lea) return null;
     const place = placeOf(registers);
     if (place === null) return null;
+    const isCase = instruction.mnemonic === Mnemonic.Movsxd && place >= 0 && !registers.has(place);
     const bytes = MemorySizeExt.size(instruction.memorySize);
-    if (place < 0 || registers.has(place)) return onStack(registers.get(place), bytes);
-    // The cases of a switch stand in constants, as distances from their table.
-    if (instruction.mnemonic === Mnemonic.Movsxd) {
-      const distance = reader.constantAt(place);
-      return distance === null ? null : constant(distance);
-    }
-    const word = words.at(place);
-    if (word !== null) return narrow(answer(word.names, word.shift), bytes);
-    if (words.isZeroAtFirst?.(place)) return { ...constant(0), asked: true };
-    const pointed = words.pointers.at(place);
-    return pointed === null ? null : { at: pointed };
+    return isCase ? caseAt(reader, place) : readAt(place, bytes, registers);
   }
+
+  const readAt = (place: number, bytes: number, registers: Known["registers"]) =>
+    readPlace(place, bytes, registers, words, answer);
 
   const placeOf = (registers: Known["registers"]) => placeIn(instruction, registers);
 
   function computed({ registers, flags }: Known): Known {
-    const { mnemonic } = instruction;
+    const { mnemonic, op0Register } = instruction;
     // A bit that is tested by a number which nobody knows.
     const anyBit = mnemonic === Mnemonic.Bt && words.anyBit !== null ? answer(words.anyBit, 0) : null;
     const [first, second] = [
@@ -90,13 +97,12 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
     ];
     const one = first !== null && "at" in first ? null : first;
     const other = second !== null && "at" in second ? null : second;
-    const { op0Register } = instruction;
     const isSame = op0Register !== Register.None && op0Register === instruction.op1Register;
     const size = bytesOf(instruction);
-    const stored = storedAt(instruction, registers);
+    const stored = counts && mnemonic === Mnemonic.Nop ? 0 : storedAt(instruction, registers);
     const after = stored === null ? withoutNumbers(registers) : new Map(registers);
     if (mnemonic === Mnemonic.Cpuid) return { registers: answered(after, words, answer), flags };
-    for (const register of writtenBy(instruction, info)) after.delete(RegisterExt.fullRegister(register));
+    for (const name of writtenBy(instruction, info)) after.delete(name);
     const store = (place: number, bytes: number, value: Value | null) =>
       writeStack(after, registers, place, bytes, value);
     if (stored !== null && (stored < 0 || stored >= firstData)) store(stored, size, null);
@@ -115,23 +121,28 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
     if (moved !== null) after.set(RSP, { at: moved });
     if (moved !== null && mnemonic === Mnemonic.Push) store(moved, 8, first);
     if (moved !== null && mnemonic === Mnemonic.Pop) set(registers.get(moved - 8) ?? null);
+    const place = placeOf(registers);
+    const readHalf = (half: number) => (place === null ? null : readAt(place + half, 8, registers));
     const code = instruction.conditionCode;
-    const result = resultOf(mnemonic, one, other, isSame, size);
-    if (result !== null) set(narrow(result, size));
+    const mayAdd = instruction.op1Kind === OpKind.Register || (counts && op0Register !== RSP);
+    const counted = !counts ? null : countedOf(mnemonic, first, second, size);
+    const result = counted ?? resultOf(mnemonic, one, other, isSame, size);
+    if (counts && size === 16 && copies.has(mnemonic))
+      copied(instruction, registers, after, stored, readHalf);
+    else if (result !== null) set(narrow(result, size));
     else if (moves.has(mnemonic)) set(second);
     else if (mnemonic === Mnemonic.Movsxd) set(other && signed(other));
     else if (mnemonic === Mnemonic.Lea) {
-      const place = placeOf(registers);
-      if (place !== null) set({ at: place });
-    } else if (mnemonic === Mnemonic.Add && instruction.op1Kind === OpKind.Register)
-      set(sumOf(first, second));
+      const isNumber = counts && hasNumber(instruction, registers);
+      if (place !== null) set(isNumber ? narrow(constant(place), size) : { at: place });
+    } else if (mnemonic === Mnemonic.Add && mayAdd) set(sumOf(first, second));
     else if (mnemonic === Mnemonic.Shrd || mnemonic === Mnemonic.Shld)
       set(shiftedIn(one, other, numberOf(read(2, registers)), size, mnemonic === Mnemonic.Shld));
     else if (code !== ConditionCode.None) set(chosen(code, flags, size, first, second));
     if (instruction.rflagsModified === 0) return { registers: after, flags };
     const isAddress = first !== null && "at" in first && isZeroTest(mnemonic, isSame, other);
     const left = isAddress ? ofAddress : flagsOf(mnemonic, one, other, isSame, result, size);
-    return { registers: after, flags: left };
+    return { registers: after, flags: counts ? withCarry(mnemonic, left) : left };
   }
 
   return {
@@ -144,6 +155,59 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
       info.free();
     },
   };
+}
+
+/** The cases of a switch stand in constants, as distances from their table. */
+function caseAt(reader: FunctionReader, place: number): Bits | null {
+  const distance = reader.constantAt(place);
+  return distance === null ? null : constant(distance);
+}
+
+/** What is known of a place in memory. */
+function readPlace(
+  place: number,
+  bytes: number,
+  registers: Known["registers"],
+  words: AskedWords,
+  answer: Answer,
+): Value | null {
+  if (place < 0 || registers.has(place)) return onStack(registers.get(place), bytes);
+  const word = words.at(place);
+  if (word !== null) return narrow(answer(word.names, word.shift), bytes);
+  if (words.isZeroAtFirst?.(place)) return { ...constant(0), asked: true };
+  const pointed = words.pointers.at(place);
+  if (pointed !== null) return { at: pointed };
+  const length = words.lengthAt?.(place) ?? null;
+  return length === null ? null : narrow(constant(length), bytes);
+}
+
+/** Operations bit by bit leave no carry. */
+const withCarry = (mnemonic: Mnemonic, flags: Flags | null) =>
+  flags !== null && withoutCarry.has(mnemonic) ? { ...flags, carry: false } : flags;
+
+/** The base of an address is a number. */
+const hasNumber = (instruction: Instruction, registers: Known["registers"]) =>
+  numberOf(registers.get(RegisterExt.fullRegister(instruction.memoryBase))) !== null;
+
+/** Go copies structures through vectors. The upper half of one stands beside its register; X15 is zero (Go, src/cmd/compile/abi-internal.md). */
+function copied(
+  { op0Kind, op0Register, op1Register }: Instruction,
+  before: Known["registers"],
+  after: Map<number, Value>,
+  stored: number | null,
+  readHalf: (half: number) => Value | null,
+): void {
+  const isStore = op0Kind === OpKind.Memory;
+  const register = RegisterExt.fullRegister(isStore ? op1Register : op0Register);
+  for (const half of [0, 8]) {
+    const name = register + (half === 0 ? 0 : upperHalf);
+    const isZero = isStore && op1Register === Register.XMM15;
+    const value = isZero ? constant(0) : isStore ? (before.get(name) ?? null) : readHalf(half);
+    const isKept =
+      stored !== null && (stored < 0 || (stored >= firstData && value !== null && isFinding(value)));
+    if (isStore && isKept) writeStack(after, before, stored + half, 8, value);
+    else if (!isStore && value !== null) after.set(name, value);
+  }
 }
 
 const isZeroTest = (mnemonic: Mnemonic, isSame: boolean, other: Value | null) =>
@@ -252,11 +316,13 @@ function answered(registers: Map<number, Value>, words: AskedWords, answer: Answ
   return registers;
 }
 
-function writtenBy(instruction: Instruction, info: InstructionInfoFactory): readonly Register[] {
+function writtenBy(instruction: Instruction, info: InstructionInfoFactory): readonly number[] {
   const found = info.info(instruction);
-  const written: Register[] = [];
+  const written: number[] = [];
   for (const used of found.usedRegisters()) {
-    if (used.access !== OpAccess.Read && used.access !== OpAccess.CondRead) written.push(used.register);
+    const whole = RegisterExt.fullRegister(used.register);
+    if (used.access !== OpAccess.Read && used.access !== OpAccess.CondRead)
+      written.push(whole, whole + upperHalf);
     used.free();
   }
   found.free();

@@ -1,0 +1,49 @@
+/** Remembers which nodes of the ways through a program lead to which, and tells the nodes from which every way ends the program. */
+
+import type { End } from "./way-states.ts";
+
+export interface WayMap {
+  /** The places in which ways met. */
+  readonly places: ReadonlySet<string>;
+  /** A way leads from a node to a node; -1 is the start. */
+  readonly lead: (from: number, to: number) => void;
+  readonly meet: (node: number, place: string) => void;
+  readonly end: (node: number, end: End) => void;
+  /**
+   * True if from some node in a place that is not among `known` every way refuses; where `mayJoin` is false, and in no place that is.
+   */
+  readonly refuses: (known: ReadonlySet<string>, mayJoin: boolean) => boolean;
+}
+
+export function wayMap(): WayMap {
+  const before = new Map<number, number[]>();
+  const placeOf = new Map<number, string>();
+  const ended: Record<End, number[]> = { passed: [], zero: [], refused: [], thrown: [] };
+  const leadingTo = (nodes: readonly number[]): ReadonlySet<number> => {
+    const all = new Set(nodes);
+    for (const node of all) for (const each of before.get(node) ?? []) all.add(each);
+    return all;
+  };
+  return {
+    get places() {
+      return new Set(placeOf.values());
+    },
+    lead(from, to) {
+      const all = before.get(to);
+      if (all === undefined) before.set(to, [from]);
+      else all.push(from);
+    },
+    meet: (node, place) => placeOf.set(node, place),
+    end: (node, end) => ended[end].push(node),
+    refuses(known, mayJoin) {
+      const joining = mayJoin
+        ? []
+        : [...placeOf].flatMap(([node, place]) => (known.has(place) ? [node] : []));
+      const passing = leadingTo([...ended.passed, ...joining]);
+      const ending = leadingTo([...ended.refused, ...ended.thrown]);
+      return [...placeOf].some(
+        ([node, place]) => !known.has(place) && ending.has(node) && !passing.has(node),
+      );
+    },
+  };
+}
