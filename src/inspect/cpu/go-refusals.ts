@@ -51,7 +51,7 @@ const [mostInits, mostKept, mostCallees] = [256, 2 ** 14, 1024];
 /** So many calls lead to the function that asks: Go hands on an error through some functions. */
 const [mostCalls, mostOfMain] = [2, 4];
 /** So many steps are taken through a program whose `main` does not seem to ask. */
-const mostStepsOfOthers = 10_000;
+const mostStepsOfOthers = 4000;
 
 export function goRefusals(source: ByteSource, elf: Elf, pointers: FixedPointers): Refusals {
   const names = goFunctionsNamed(source, elf, marks, isWanted);
