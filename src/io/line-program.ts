@@ -10,7 +10,7 @@ import type { Environment } from "./world.ts";
 const longestAnswer = 2 ** 22;
 
 export interface LineProgram {
-  /** Answers the next line; null if the program has ended, could not be started, or answers at too great length. Never rejects. */
+  /** Answers the next line, beside what the program wrote unasked; null if the program has ended, could not be started, or answers at too great length. Never rejects. */
   readonly ask: (line?: string) => Promise<string | null>;
   /** Kills the program and all that it started. One that is stuck in the kernel lives on until `gone`. */
   readonly kill: () => void;
@@ -56,11 +56,12 @@ export function startLineProgram(
   answered.setEncoding("utf8").on("data", (chunk: string) => {
     text += chunk;
     if (text.length > longestAnswer) return kill();
-    const end = text.indexOf("\n");
-    if (end < 0) return;
-    const line = text.slice(0, end);
-    text = "";
-    answer(line);
+    const end = text.lastIndexOf("\n");
+    if (end < 0 || waiting === null) return;
+    // What nobody asked for, before or beside the answer, becomes a part: whoever reads the answer does not understand it.
+    const lines = text.slice(0, end);
+    text = text.slice(end + 1);
+    answer(lines);
   });
 
   function kill(): void {

@@ -19,6 +19,7 @@ import { digestOf } from "../../src/oci/digest-of.ts";
 import { parseLock } from "../../src/lock/parse-lock.ts";
 import { isShown, runSteps, stepsOf } from "../docs/support/console.ts";
 import { blocksOf } from "../docs/support/markdown.ts";
+import { whyNoBuildxPlugin } from "../support/buildx.ts";
 import { needs } from "../support/needs.ts";
 import { isLong } from "../support/long.ts";
 import { cli, imgmatch, root } from "./support/program.ts";
@@ -129,7 +130,7 @@ describe("A project's own Dockerfile becomes a fleet", needs(unavailable), () =>
   });
 
   it("in the README's first five minutes, command by command, without a registry and with one", {
-    ...needs(unavailable),
+    ...needs(unavailable ?? whyNoBuildxPlugin),
     timeout: 240_000,
   }, () => {
     const project = join(folder, "hello");

@@ -1,7 +1,8 @@
 /** Knows where a program for AArch64 finds the CPU's answer: in what libgcc, LLVM, Rust or the program itself has stored. */
 
 import { type ArmFunctions, type ArmWord, callIn } from "./arm64-functions.ts";
-import { has, type Lists, type Memory } from "./arm64-memory.ts";
+import type { Lists, Memory } from "./arm64-memory.ts";
+import { has } from "./arm64-words.ts";
 import { arm64Machine } from "./arm64-steps.ts";
 import bits from "./asked-features.json" with { type: "json" };
 import { noBits, type Value } from "./known-bits.ts";
@@ -51,10 +52,11 @@ const firstLater = 82;
 
 /**
  * The words in which Rust keeps the answer. Each word has 63 bits of the answer; its last bit is set once the answer is there (std_detect,
- * detect/cache.rs). `starts` may ask, and the functions that these call.
+ * detect/cache.rs). `starts` may ask, and the functions that these call; `direct` call the C library's question.
  */
 export function rustAnswers(
   starts: readonly number[],
+  direct: Iterable<number>,
   code: ArmFunctions,
   memory: Memory,
   minor: number | null,
@@ -63,7 +65,7 @@ export function rustAnswers(
   const called = (start: number) => code.codeOf(start, longestQuestion).flatMap((each) => callIn(each) ?? []);
   const near = starts.flatMap((start) => [start, ...called(start).slice(0, mostQuestions)]);
   const caches = new Map<number, ReturnType<typeof rustCache>>();
-  for (const target of new Set(near.flatMap(called))) {
+  for (const target of new Set([...direct, ...near.flatMap(called)])) {
     if (caches.size >= mostQuestions) break;
     if (code.codeOf(target, longestQuestion).some(marksLastBit))
       caches.set(target, rustCache(target, code, memory));

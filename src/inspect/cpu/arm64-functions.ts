@@ -4,10 +4,10 @@ import { remember } from "../../io/collections.ts";
 import type { ByteSource } from "../byte-source.ts";
 import { type Elf, offsetOfAddress } from "../elf/elf.ts";
 import { u32 } from "../little-endian.ts";
-import { has } from "./arm64-memory.ts";
+import { has } from "./arm64-words.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
 import { roomsOf } from "./function-rooms.ts";
-import { longestAnswer } from "./refusal-ways.ts";
+import { longestAnswer } from "./way-calls.ts";
 
 export interface ArmWord {
   readonly at: number;
@@ -102,12 +102,11 @@ export function behindStub(main: number, { codeAt }: Pick<ArmFunctions, "codeAt"
  * with AT_SECURE, and then goes through the kernel's pairs of numbers by LDR with a step of 16 (glibc and musl, getauxval.c).
  */
 export function isGetauxval({ codeOf }: Pick<ArmFunctions, "codeOf">, target: number): boolean {
-  const code = codeOf(target).map(({ word }) => word);
-  const [first, second] = code
-    .slice(0, 12)
-    .flatMap((word) => (has(word, 0xffc0_03ff, 0xf100_001f) ? [(word >>> 10) & 0xfff] : []));
-  const isStep = (word: number) => has(word, 0xffff_fc00, 0xf841_0400);
-  return (first === 16 && second === 26) || (first === 23 && code.some(isStep));
+  const [first, second] = codeOf(target, 48).flatMap(({ word }) =>
+    has(word, 0xffc0_03ff, 0xf100_001f) ? [(word >>> 10) & 0xfff] : [],
+  );
+  const isStep = ({ word }: ArmWord) => has(word, 0xffff_fc00, 0xf841_0400);
+  return (first === 16 && second === 26) || (first === 23 && codeOf(target).some(isStep));
 }
 
 /** A function that ends the program by what it calls, as Rust's own exit does: there is no way back, nor to another function. */
@@ -121,4 +120,15 @@ export function isEndless({ codeOf, lengthFrom }: ArmFunctions, target: number):
     return isFar || (jump !== null && (jump < target || jump >= end));
   };
   return code.some((each) => callIn(each) !== null) && !code.some(leaves);
+}
+
+/** True for a function that gives back the address of a value and in X1 that of a table of functions, as Rust gives an error back. */
+export function givesObject(code: readonly ArmWord[]): boolean {
+  const ends = code.flatMap(({ word }, index) => (word === 0xd65f_03c0 ? index : []));
+  const isAddress = (index: number) => {
+    const before = code.slice(Math.max(0, index - 12), index).map(({ word }) => word);
+    const page = before.findLastIndex((word) => has(word, 0x9f00_001f, 0x9000_0001));
+    return page >= 0 && before.slice(page).some((word) => has(word, 0xffc0_03ff, 0x9100_0021));
+  };
+  return ends.length > 0 && ends.every(isAddress);
 }

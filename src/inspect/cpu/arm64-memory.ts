@@ -1,9 +1,12 @@
-/** Reads words of AArch64 code, and follows loads and stores (DDI 0487, C4.1, "Loads and Stores"). */
+/** Follows loads and stores of AArch64 code (DDI 0487, C4.1, "Loads and Stores"). */
 
 import * as known from "./known-bits.ts";
 import type { Bits, Flags, Value } from "./known-bits.ts";
-import type { Answer } from "./refusal-ways.ts";
-import { firstData, type Known } from "./way-states.ts";
+import type { Answer } from "./way-parts.ts";
+import { firstData, isAsked } from "./way-states.ts";
+import { extendedIn } from "./arm64-numbers.ts";
+import { field, has, numberIn, signed, stack } from "./arm64-words.ts";
+import { halvesOf, setHalf } from "./arm64-vectors.ts";
 
 /** What the code finds in memory. */
 export interface Memory {
@@ -11,6 +14,8 @@ export interface Memory {
   readonly codeAt: (place: number) => number | null;
   readonly pointerAt: (place: number) => number | null;
   readonly answerAt: (place: number) => Lists | null;
+  /** What so many bytes are that nobody writes to while the program runs; null for others. */
+  readonly constantAt?: (place: number, bytes: number) => Value | null;
   /** Is told what a store leaves in a place that is not on the stack; null where nobody knows. */
   readonly wrote?: (place: number, value: Value | null, bytes: number) => void;
   /** The length of a list at the start of the program. Where somebody counts, a way also keeps what is known of bytes that are not on the stack. */
@@ -24,21 +29,7 @@ export type Lists = readonly (readonly string[])[];
 export function answered(lists: Lists, answer: Answer): Bits {
   const all = lists.map((names) => answer(names, 0));
   const zeros = all.reduce((sum, each) => sum | each.zeros, 0n);
-  return { zeros, ones: all.reduce((sum, each) => sum & each.ones, known.maskOf(8)), asked: true };
-}
-
-/** Where the halves of vector registers stand among the registers. */
-const vectors = 2048;
-/** The number of the stack's register, which is zero where a number is wanted. */
-export const stack = 31;
-export const has = (word: number, mask: number, value: number) => (word & mask) >>> 0 === value;
-export const field = (word: number, low: number, bits: number) => (word >>> low) & (2 ** bits - 1);
-export const signed = (number: number, bits: number) => (number << (32 - bits)) >> (32 - bits);
-
-export function numberIn(registers: Known["registers"], name: number): Bits | null {
-  if (name === stack) return known.constant(0);
-  const value = registers.get(name);
-  return value === undefined || "at" in value ? null : value;
+  return { zeros, ones: all.reduce((sum, each) => sum & each.ones, known.maskOf(8)) & ~zeros, asked: true };
 }
 
 export interface State {
@@ -50,21 +41,15 @@ export interface State {
 
 /** Loads and stores. */
 export function access(word: number, state: State): void {
-  const { registers, memory } = state;
+  const { registers } = state;
   const [to, base, second] = [field(word, 0, 5), field(word, 5, 5), field(word, 10, 5)];
   const isVector = field(word, 26, 1) === 1;
+  const { read, load, store } = placesOf(state, isVector);
   const before = registers.get(base);
   const start = before !== undefined && "at" in before ? before.at : null;
   const move = (by: number) => {
     if (start === null) registers.delete(base);
     else registers.set(base, { at: start + by });
-  };
-  const load = (name: number, place: number | null, bytes: number) => {
-    if (isVector) loadVector(name, bytes === 16 ? place : null, state);
-    if (isVector || name === stack) return;
-    const value = place === null ? null : readAt(place, bytes, state);
-    if (value === null) registers.delete(name);
-    else registers.set(name, value);
   };
   // LDP and STP.
   if (has(word, 0x3a00_0000, 0x2800_0000)) {
@@ -76,100 +61,141 @@ export function access(word: number, state: State): void {
       load(to, place, bytes);
       load(second, place === null ? null : place + bytes, bytes);
     } else if (place !== null) {
-      store(to, place, bytes, isVector, state);
-      store(second, place + bytes, bytes, isVector, state);
+      store(to, place, bytes);
+      store(second, place + bytes, bytes);
     }
     if (mode === 1 || mode === 3) move(distance);
     return;
   }
-  const bytes = 2 ** field(word, 30, 2);
-  const kind = field(word, 22, 2);
+  const isLong = isVector && field(word, 23, 1) === 1;
+  const bytes = isLong ? 16 : 2 ** field(word, 30, 2);
+  const kind = isLong ? field(word, 22, 1) : field(word, 22, 2);
   // LDAR and STLR, which have no distance.
   if (has(word, 0x3fff_fc00, 0x08df_fc00)) {
     load(to, start, bytes);
     return;
   }
   if (has(word, 0x3fff_fc00, 0x089f_fc00)) {
-    if (start !== null) store(to, start, bytes, isVector, state);
+    if (start !== null) store(to, start, bytes);
     return;
   }
   const isScaled = has(word, 0x3b00_0000, 0x3900_0000);
   const isPlain = has(word, 0x3b20_0000, 0x3800_0000);
-  // LDR and STR with a register as the distance, which rows of a list have.
-  const isIndexed = memory.lengthAt !== undefined && has(word, 0x3b20_ec00, 0x3820_6800);
-  const row = isIndexed ? known.numberOf(numberIn(registers, field(word, 16, 5))) : null;
-  if (!isScaled && !isPlain && row === null) {
-    if (!isVector)
-      for (const name of [to, second, field(word, 16, 5)]) if (name !== stack) registers.delete(name);
+  const isByRegister = has(word, 0x3b20_0c00, 0x3820_0800);
+  if (!isScaled && !isPlain && !isByRegister) {
+    if (isVector) for (const half of halvesOf(to)) registers.delete(half);
+    else for (const name of [to, second, field(word, 16, 5)]) if (name !== stack) registers.delete(name);
     return;
   }
-  const mode = isScaled || isIndexed ? 0 : field(word, 10, 2);
-  const distance = isScaled
-    ? field(word, 10, 12) * bytes
-    : row === null
-      ? signed(field(word, 12, 9), 9)
-      : row * (field(word, 12, 1) === 1 ? bytes : 1);
-  const place = start === null ? null : start + (mode === 1 ? 0 : distance);
-  if (kind === 0 && place !== null) store(to, place, isVector ? 16 : bytes, isVector, state);
+  const mode = isPlain ? field(word, 10, 2) : 0;
+  const index = isByRegister ? indexIn() : 0;
+  const distance = isScaled ? field(word, 10, 12) * bytes : isPlain ? signed(field(word, 12, 9), 9) : index;
+  const place = start === null || distance === null ? null : start + (mode === 1 ? 0 : distance);
+  if (kind === 0 && place !== null) store(to, place, bytes);
   else if (kind === 1) load(to, place, bytes);
   else if (kind > 1 && !isVector && to !== stack) {
-    const value = place === null ? null : readAt(place, bytes, state);
+    const value = place === null ? null : read(place, bytes);
     const number = value === null || "at" in value ? null : known.numberOf(value);
-    if (number === null) registers.delete(to);
+    if (number === null && value !== null && isAsked(value))
+      registers.set(to, { ...known.noBits, asked: true });
+    else if (number === null) registers.delete(to);
     else {
       const signed = BigInt.asIntN(8 * bytes, BigInt(number));
       registers.set(to, known.constant(signed, kind === 2 ? 8 : 4));
     }
   }
-  if (mode === 1 || mode === 3) move(distance);
-}
+  if ((mode === 1 || mode === 3) && distance !== null) move(distance);
 
-/** What is known of a place in memory. */
-function readAt(place: number, bytes: number, { registers, memory, answer }: State): Value | null {
-  const kept = registers.get(place);
-  if (kept !== undefined && "at" in kept) return bytes === 8 ? kept : null;
-  if (place < 0 || kept !== undefined) return kept === undefined ? null : known.narrow(kept, bytes);
-  const lists = memory.answerAt(place);
-  if (lists !== null) return known.narrow(answered(lists, answer), bytes);
-  const pointed = memory.pointerAt(place);
-  if (pointed !== null) return { at: pointed };
-  const length = memory.lengthAt?.(place) ?? null;
-  return length === null ? null : known.narrow(known.constant(length), bytes);
-}
-
-/** Go copies structures through vectors, of which two halves stand beside the registers. */
-function loadVector(name: number, place: number | null, state: State): void {
-  for (const half of [0, 1]) {
-    const isRead = place !== null && state.memory.lengthAt !== undefined;
-    const value = isRead ? readAt(place + 8 * half, 8, state) : null;
-    if (value === null) state.registers.delete(vectors + 2 * name + half);
-    else state.registers.set(vectors + 2 * name + half, value);
+  function indexIn(): number | null {
+    const count = field(word, 12, 1) === 1 ? Math.log2(bytes) : 0;
+    const value = numberIn(registers, field(word, 16, 5));
+    return known.numberOf(extendedIn(value, field(word, 13, 3), count));
   }
 }
 
-/** A store of a register, or of a vector. */
-function store(name: number, place: number, bytes: number, isVector: boolean, state: State): void {
-  const { registers, memory } = state;
-  if (isVector && bytes === 16 && memory.lengthAt !== undefined)
-    for (const half of [0, 1])
-      keepAt(registers.get(vectors + 2 * name + half) ?? null, place + 8 * half, 8, state);
-  else {
-    const value = name === stack ? known.constant(0) : (registers.get(name) ?? null);
-    keepAt(isVector ? null : value, place, bytes, state);
-  }
-}
+/** What a way knows of places: reads and leaves numbers. */
+function placesOf({ registers, memory, answer }: State, isVector: boolean) {
+  return { read, load, store };
 
-function keepAt(value: Value | null, place: number, bytes: number, { registers, memory }: State): void {
-  if (place >= 0) memory.wrote?.(place, value, bytes);
-  const counts = memory.lengthAt !== undefined;
-  if (place >= 0 && (place < firstData || !counts)) return;
-  // Go keeps answers side by side in a structure.
-  const before = place < 0 && (bytes > 1 || !counts) ? 8 : 1;
-  for (const each of registers.keys())
-    if (each > place - before && each < place + bytes && (each < 0 || each >= firstData))
-      registers.delete(each);
-  if (value === null || (place >= 0 && bytes > 1)) return;
-  const isKept =
-    "at" in value ? (value.at >= 0 || counts) && bytes === 8 : value.asked || known.numberOf(value) !== null;
-  if (isKept) registers.set(place, value);
+  function load(name: number, place: number | null, bytes: number): void {
+    if (isVector) {
+      for (const [half, key] of halvesOf(name).entries()) {
+        const [at, own] = [place === null ? null : place + 8 * half, Math.min(8, bytes - 8 * half)];
+        const value = at === null ? null : own <= 0 ? known.constant(0) : read(at, own);
+        setHalf(registers, key, value);
+      }
+      return;
+    }
+    if (name === stack) return;
+    const value = place === null ? null : read(place, bytes);
+    if (value === null) registers.delete(name);
+    else registers.set(name, value);
+  }
+
+  function store(name: number, place: number, bytes: number): void {
+    if (!isVector) {
+      leave(place, name === stack ? known.constant(0) : (registers.get(name) ?? null), bytes);
+      return;
+    }
+    for (const [half, key] of halvesOf(name).entries()) {
+      const own = Math.min(8, bytes - 8 * half);
+      const value = registers.get(key) ?? null;
+      if (value !== null && "at" in value) {
+        leave(place + 8 * half, value, own);
+        continue;
+      }
+      // On the stack words are kept one by one: structures have members of four bytes.
+      const width = place < 0 ? Math.min(4, own) : own;
+      for (let at = 0; at < own; at += width)
+        leave(place + 8 * half + at, value && known.narrow(value, width, 8 * at), width);
+    }
+  }
+
+  function read(place: number, bytes: number): Value | null {
+    const kept = keptAt(place, bytes);
+    if (place < 0 || kept !== null) return kept;
+    const lists = memory.answerAt(place);
+    if (lists !== null) return known.narrow(answered(lists, answer), bytes);
+    const pointed = memory.pointerAt(place);
+    if (pointed !== null) return { at: pointed };
+    const length = memory.lengthAt?.(place) ?? null;
+    return length === null
+      ? (memory.constantAt?.(place, bytes) ?? null)
+      : known.narrow(known.constant(length), bytes);
+  }
+
+  /** What a way knows of a place, or of the later bytes of one. */
+  function keptAt(place: number, bytes: number): Value | null {
+    const kept = registers.get(place);
+    if (kept !== undefined) {
+      if ("at" in kept) return bytes === 8 ? kept : null;
+      const above = bytes === 8 ? registers.get(place + 4) : undefined;
+      if (above === undefined || "at" in above) return known.narrow(kept, bytes);
+      return known.or(known.narrow(kept, 4), known.shiftLeft(known.narrow(above, 4), 32));
+    }
+    if (place >= 0) return null;
+    const before = [1, 2, 3, 4, 5, 6, 7].find((by) => registers.has(place - by)) ?? 8;
+    const around = registers.get(place - before);
+    if (around === undefined || "at" in around) return null;
+    const cut = known.narrow(around, bytes, 8 * before);
+    return ((cut.zeros | cut.ones) & known.maskOf(Math.min(bytes, 8 - before))) === 0n ? null : cut;
+  }
+
+  function leave(place: number, value: Value | null, bytes: number): void {
+    if (place >= 0) memory.wrote?.(place, value, bytes);
+    if (place >= 0 && (place < firstData || memory.lengthAt === undefined)) return;
+    // Go keeps answers side by side in a structure.
+    const before = place < 0 ? 8 : 1;
+    for (const [each, old] of registers) {
+      if (each <= place - before || each >= place + bytes || (each >= 0 && each < firstData)) continue;
+      // Of a longer one the bytes in front of the place stay.
+      if (each < place && !("at" in old)) registers.set(each, known.lowest(old, place - each));
+      else registers.delete(each);
+    }
+    if (value === null || (place >= 0 && bytes > 1)) return;
+    if ("at" in value) {
+      if (bytes === 8) registers.set(place, value);
+    } else if (value.asked || known.numberOf(value) !== null)
+      registers.set(place, known.lowest(value, bytes));
+  }
 }

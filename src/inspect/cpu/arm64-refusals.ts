@@ -1,30 +1,28 @@
 /** Finds programs and modules for AArch64 that ask for the CPU's features and then refuse by themselves. */
 
-import { remember } from "../../io/collections.ts";
+import { once, remember } from "../../io/collections.ts";
 import type { ByteSource } from "../byte-source.ts";
 import { type Elf, elfType, offsetOfAddress, segmentType } from "../elf/elf.ts";
 import { type Answers, answerIn, namedAnswers, rustAnswers } from "./arm64-answers.ts";
+import { type Answering, answering, mostDeep, mostInFront, vectors } from "./arm64-asking.ts";
+import { armCalls } from "./arm64-callers.ts";
+import { armConstants } from "./arm64-constants.ts";
 import {
-  type ArmFunctions,
-  type ArmWord,
   arm64Functions,
   armStubOf,
   calledIn,
-  callIn,
+  givesObject,
   isEndless,
   isGetauxval,
-  jumpIn,
-  pageIn,
 } from "./arm64-functions.ts";
-import { has, type Lists, type Memory } from "./arm64-memory.ts";
-import { fieldsIn } from "./arm64-registers.ts";
+import type { Memory } from "./arm64-memory.ts";
 import { isStartCode, longestMain, mainOf, rustMainsOf } from "./arm64-starts.ts";
 import { arm64Machine } from "./arm64-steps.ts";
-import bits from "./asked-features.json" with { type: "json" };
 import type { FixedPointers } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
 import { type Ending, isEnding, namedCalls } from "./named-calls.ts";
-import type { Answer, Callees } from "./refusal-ways.ts";
+import type { Answer } from "./way-parts.ts";
+import { longestAnswer } from "./way-calls.ts";
 import {
   atLoading,
   errors,
@@ -38,14 +36,9 @@ import { rustcMinors } from "./rustc-versions.ts";
 import { areWritten, storedAnswers } from "./arm64-stores.ts";
 import { startsOf } from "./start-code.ts";
 
-/** The kernel's auxiliary vector: AT_HWCAP and AT_HWCAP2 (Linux, include/uapi/linux/auxvec.h). */
-const vectors = new Map([
-  [16, bits.hwcap.split(" ")],
-  [26, bits.hwcap2.split(" ")],
-]);
-/** A question stands so many calls below a function that answers. So many functions are looked at for one. */
-const mostDeep = 3;
-const mostLookedAt = 512;
+/** Of a function that no start was seen to lead to. */
+const mostInTable = 2 ** 16;
+const [mostStepsOfHidden, mostStepsOfAllHidden] = [5000, 40_000];
 /** A function that keeps the answer of several questions has no more bytes. */
 const longestStoring = 4096;
 
@@ -56,8 +49,9 @@ export function arm64Refusals(
   pointers: FixedPointers,
 ): Refusals {
   const code = arm64Functions(source, elf, functions);
+  const constantAt = armConstants(source, elf);
   const memoryOf = (answers: Answers): Memory => ({
-    ...{ codeAt: code.codeAt, pointerAt: pointers.at, answerAt: answerIn(answers) },
+    ...{ codeAt: code.codeAt, pointerAt: pointers.at, answerAt: answerIn(answers), constantAt },
   });
   const isLinked = elf.segments.some(({ type }) => type === segmentType.interpreter);
   const isProgram = elf.type === elfType.executable || isLinked || isStartCode(elf.entry, code);
@@ -76,7 +70,9 @@ export function arm64Refusals(
     });
   const isRust = main !== null && rustMains.length + (minor ?? 0) > 0;
   const rustStarts = isRust ? [main, ...rustMains] : [];
-  const rust = rustAnswers(rustStarts, code, memoryOf(new Map()), minor, isQuestion);
+  const calls = once(() => armCalls(source, elf, functions));
+  const direct = isRust ? calls().callersOf(isQuestion) : [];
+  const rust = rustAnswers(rustStarts, direct, code, memoryOf(new Map()), minor, isQuestion);
   const answers: Answers = new Map([...namedAnswers(named), ...rust.answers]);
   const starts = [
     ...(main === null ? [] : [{ name: "main", address: main }]),
@@ -91,11 +87,18 @@ export function arm64Refusals(
     const called = new Set(calledIn(code.codeOf(target)).map((each) => endingOf(each, false, deep - 1)));
     return called.size === 1 && called.has("aborts") ? "aborts" : null;
   };
+  // Without optimization Rust's test of a bit is longer than others.
+  const longestAsking = (isRust ? 2 : 1) * longestAnswer;
   const calleesOf = (answers: Answers, stored: Answers): Answering => {
-    const { mayAnswer, asks } = answering(code, pointers, answers, stored, isQuestion);
+    const { mayAnswer, asks, reads } = answering(code, pointers, answers, stored, isQuestion, longestAsking);
+    const answerAt = answerIn(answers);
     return {
-      asks,
-      ...{ endAround: code.endAround, lengthFrom: code.lengthFrom, pointerAt: pointers.at },
+      ...{ asks, reads },
+      lengthFrom(target) {
+        const length = code.lengthFrom(target);
+        return length <= longestAsking && mayAnswer(target) ? 0 : length;
+      },
+      ...{ endAround: code.endAround, pointerAt: pointers.at },
       isStart: (address) => code.isStart(address) || named.kindAt(address, false) === "auxiliary",
       givenBack: (target, argument) => (isQuestion(target) ? (vectors.get(argument ?? -1) ?? null) : null),
       endOf(target, isPointer) {
@@ -103,42 +106,83 @@ export function arm64Refusals(
         return endingOf(target, isPointer, mostDeep);
       },
       neverReturns: (target) => isEndless(code, target),
-      hasAnswer: () => false,
+      givesAddress: (target) => isRust && givesObject(code.codeOf(target)),
+      hasAnswer: (place) => answerAt(place) !== null,
       mayAnswer,
     };
   };
-  const budget = { left: mostStepsOfFile };
+  const [budget, visited] = [{ left: mostStepsOfFile }, new Set<number>()];
   const plain = calleesOf(answers, new Map());
-  const found = refusalsOfStarts(starts, plain, memoryOf(answers), budget);
+  const found = refusalsOfStarts(starts, plain, memoryOf(answers), budget, visited);
   const asking = starts.filter((start) => isAsking(start, plain)).map(({ address }) => address);
   const called = main === null || !asking.includes(main) ? [] : calledIn(code.codeOf(main, longestMain));
-  const storing = [
-    ...new Set([
-      ...asking,
-      ...called.slice(0, mostCallees).filter((each) => plain.asks(each, longestStoring)),
-    ]),
-  ];
-  const stored = storedAnswers(storing, memoryOf(answers), plain, (place) => {
-    const offset = offsetOfAddress(elf, place);
-    const bytes = offset === null ? null : source.read(offset, 8);
-    return bytes === null || bytes.length < 8
-      ? null
-      : new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true);
-  });
-  if (stored.answers.size === 0) return found;
+  const keeping = called.slice(0, mostCallees).filter((each) => plain.asks(each, longestStoring));
+  const storing = [...new Set([...asking, ...keeping])];
+  const stored = storedAnswers(storing, memoryOf(answers), plain, (place) => wordAt(source, elf, place));
   const all: Answers = new Map([...stored.answers, ...answers]);
-  const more = refusalsOfStarts(starts, calleesOf(all, stored.answers), memoryOf(all), budget);
+  const callees = calleesOf(all, stored.answers);
+  const hidden = () => {
+    const asking = calls().asking(isQuestion, pagesOf(elf, [...all.keys()], pointers), callees.reads);
+    const isKnown = (each: number) => !asking.has(each) || callees.mayAnswer(each);
+    const isFollowed = (start: number) =>
+      starts.some(({ address }) => address === start)
+        ? calledIn(code.codeOf(start, longestMain)).every(isKnown)
+        : visited.has(start) && isKnown(start);
+    const own = [...asking].filter((start) => !rust.questions.has(start) && !isFollowed(start));
+    return hiddenRefusals(own, starts, { ...callees, mayAnswer: (each) => asking.has(each) }, memoryOf(all));
+  };
+  const behind = main === null ? [] : hidden();
+  if (stored.answers.size === 0) return { ...found, mayRefuse: [...found.mayRefuse, ...behind] };
+  const more = refusalsOfStarts(starts, callees, memoryOf(all), budget, visited);
   const own = more.refuses.filter((name) => !found.refuses.includes(name));
   const isSure = own.length > 0 && !areWritten(stored, code, elf, memoryOf(answers), plain.mayAnswer);
   return {
     refuses: isSure ? more.refuses : found.refuses,
-    mayRefuse: [...more.mayRefuse, ...(isSure ? [] : own)],
+    mayRefuse: [...more.mayRefuse, ...(isSure ? [] : own), ...behind],
     isWhole: found.isWhole && more.isWhole,
   };
 }
 
-interface Answering extends Callees {
-  readonly asks: (start: number, longest?: number) => boolean;
+/** The eight bytes of a place in the file; null outside it. */
+function wordAt(source: ByteSource, elf: Elf, place: number): bigint | null {
+  const offset = offsetOfAddress(elf, place);
+  const bytes = offset === null ? null : source.read(offset, 8);
+  return bytes === null || bytes.length < 8
+    ? null
+    : new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true);
+}
+
+/** The pages in which places stand, and pointers to them. */
+function pagesOf(elf: Elf, places: readonly number[], pointers: FixedPointers): ReadonlySet<number> {
+  const { address = 0, size = 0 } = elf.sections.find(({ name }) => name === ".got") ?? {};
+  const table = Array.from({ length: Math.min(size / 8, mostInTable) }, (_, each) => address + 8 * each);
+  const wanted = new Set(places);
+  const all = [...places, ...table.filter((place) => wanted.has(pointers.at(place) ?? -1))];
+  return new Set(all.flatMap((place) => [place, place - mostInFront].map((each) => Math.floor(each / 4096))));
+}
+
+/** The features without which functions end the program that no start was seen to lead to, as behind pointers and many calls. */
+function hiddenRefusals(
+  asking: readonly number[],
+  starts: readonly Start[],
+  callees: Answering,
+  memory: Memory,
+): readonly string[] {
+  const machineFor = (answer: Answer) => arm64Machine(memory, answer);
+  let left = mostStepsOfAllHidden;
+  const names = asking.flatMap((start) => {
+    const name = starts.find(({ address }) => address === start)?.name ?? atLoading;
+    const isError = errors.find(({ of }) => of.test(name))?.is ?? (() => false);
+    const budget = { left: Math.min(mostStepsOfHidden, left) };
+    left -= budget.left;
+    const { refuses, mayRefuse } = refusalsOf([start], {
+      ...{ callees, machineFor, isError, mayGiveError: name === rustMain },
+      ...{ budget, isHidden: true },
+    });
+    left += Math.max(0, budget.left);
+    return [...refuses, ...mayRefuse];
+  });
+  return [...new Set(names)];
 }
 
 interface Start {
@@ -156,8 +200,16 @@ function refusalsOfStarts(
   callees: Answering,
   memory: Memory,
   budget: { left: number },
+  visited: Set<number>,
 ): Refusals {
-  const machineFor = (answer: Answer) => arm64Machine(memory, answer);
+  const machineFor = (answer: Answer) => {
+    const machine = arm64Machine(memory, answer);
+    const step: typeof machine.step = (place, known) => {
+      if (callees.isStart(place)) visited.add(place);
+      return machine.step(place, known);
+    };
+    return { ...machine, step };
+  };
   const been = new Set<number>();
   const found = starts.flatMap(({ name, address }) => {
     const isError = errors.find(({ of }) => of.test(name))?.is;
@@ -173,85 +225,4 @@ function refusalsOfStarts(
     mayRefuse: found.flatMap(({ mayRefuse }) => mayRefuse),
     isWhole: found.every(({ isWhole }) => isWhole),
   };
-}
-
-/** `mayAnswer` is true for a function that hands on the answer, `asks` for a start that reads the answer or calls such a function. */
-function answering(
-  code: ArmFunctions,
-  pointers: FixedPointers,
-  answers: Answers,
-  stored: Answers,
-  isQuestion: (target: number) => boolean,
-) {
-  // Each atomic operation reads libgcc's byte, and chooses its own way alone.
-  const isOfAtomics = (lists: Lists) =>
-    lists.every((names) => names.length === 8 && names.every((name) => "-0atomics".includes(name)));
-  const places = [...answers].flatMap(([place, lists]) => (isOfAtomics(lists) ? [] : place));
-  const atomics = [...answers.keys()].filter((place) => !places.includes(place));
-  const isIn = (place: number | null) =>
-    place !== null && places.some((each) => place >= each && place < each + 8);
-  const isInFront = (place: number) =>
-    [...stored.keys()].some((each) => place < each && place > each - mostInFront);
-  const known = new Map<number, boolean>();
-  let left = mostLookedAt;
-  const isAsking = (words: readonly ArmWord[], isStart: boolean) =>
-    words.some((each, index) => {
-      const called = callIn(each) ?? jumpOut(each, words);
-      const isAsked =
-        called !== null && isQuestion(called) && isOfFeatures(words.slice(Math.max(0, index - 4), index));
-      if (isAsked || fieldsIn(each.word) !== null) return true;
-      const page = answers.size > 0 ? pageIn(each) : null;
-      if (page === null) return false;
-      return words.slice(index + 1, index + 1 + mostBetween).some(({ word }) => {
-        const found = distanceIn(word, each.word & 31);
-        const place = page * 4096 + (found?.distance ?? Number.NaN);
-        if (isIn(place) || isIn(pointers.at(place)) || (isStart && atomics.includes(place))) return true;
-        return found?.isAddress === true && isInFront(place);
-      });
-    });
-  const mayAnswer = (target: number, deep = mostDeep): boolean =>
-    remember(known, target * (mostDeep + 1) + deep, () => {
-      if (--left < 0 || armStubOf(code, target) !== null) return false;
-      const words = code.codeOf(target);
-      return (
-        isAsking(words, false) || (deep > 1 && calledIn(words).some((each) => mayAnswer(each, deep - 1)))
-      );
-    });
-  return {
-    mayAnswer: (target: number) => mayAnswer(target),
-    asks(start: number, longest = longestMain): boolean {
-      const words = code.codeOf(start, longest);
-      return (
-        isAsking(words, true) ||
-        calledIn(words)
-          .slice(0, mostCallees)
-          .some((each) => mayAnswer(each))
-      );
-    },
-  };
-}
-
-/** False where the number that the kernel is asked for, as MOVZ leaves it in X0, has no features: Rust asks for the size of a signal's stack. */
-function isOfFeatures(before: readonly ArmWord[]): boolean {
-  const number = before.findLast(({ word }) => has(word, 0x7fe0_001f, 0x5280_0000))?.word;
-  return number === undefined || vectors.has((number >>> 5) & 0xffff);
-}
-
-/** The target of B out of a function. */
-function jumpOut(each: ArmWord, words: readonly ArmWord[]): number | null {
-  const target = jumpIn(each);
-  const [first, last] = [words[0]?.at ?? 0, words.at(-1)?.at ?? 0];
-  return target === null || (target >= first && target <= last) ? null : target;
-}
-
-/** Instructions between ADRP and what takes its page, and bytes between the begin of a structure and a word. */
-const [mostBetween, mostInFront] = [8, 64];
-
-/** The distance that ADD or a load adds to a base; null for other instructions. */
-function distanceIn(word: number, base: number) {
-  const number = (word >>> 10) & 0xfff;
-  const isAddress = has(word, 0xffc0_0000, 0x9100_0000);
-  const isRead = has(word, 0x3b40_0000, 0x3940_0000);
-  if (((word >>> 5) & 31) !== base || (!isAddress && !isRead)) return null;
-  return { distance: isAddress ? number : number * 2 ** (word >>> 30), isAddress };
 }

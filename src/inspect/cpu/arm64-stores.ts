@@ -5,7 +5,8 @@ import { type ArmFunctions, pageIn } from "./arm64-functions.ts";
 import type { Lists, Memory } from "./arm64-memory.ts";
 import { arm64Machine } from "./arm64-steps.ts";
 import { maskOf, noBits, type Value } from "./known-bits.ts";
-import { type Answer, type Callees, walker } from "./refusal-ways.ts";
+import { walker } from "./refusal-ways.ts";
+import type { Answer, Callees } from "./way-parts.ts";
 import type { Known } from "./way-states.ts";
 
 export interface StoredAnswers {
@@ -26,7 +27,7 @@ interface Written {
   readonly without: ReadonlyMap<string, ReadonlyMap<number, Word>>;
 }
 
-const mostStepsOfStores = 12_000;
+const mostStepsOfStores = 60_000;
 const mostNames = 128;
 const allZeros: Lists = [Array.from({ length: 64 }, () => "0")];
 
@@ -138,12 +139,19 @@ function writtenBy(
   );
   if (always === null || never === null || isSame) return null;
   const without = new Map<string, ReadonlyMap<number, Word>>();
-  for (const name of names) {
-    const own = wordsWithout([name]);
-    if (own === null) return null;
-    without.set(name, own);
+  // An answer has dozens of bits, of which a program keeps few: halves that leave the same are not looked at one by one.
+  const isCut = !lookAt(names);
+  return isCut ? null : { always, without };
+
+  function lookAt(all: readonly string[]): boolean {
+    const own = wordsWithout(all);
+    if (own === null) return false;
+    if ([...(always ?? [])].every(([place, { zeros }]) => own.get(place)?.zeros === zeros)) return true;
+    const [only, second] = all;
+    if (only !== undefined && second === undefined) without.set(only, own);
+    const half = Math.ceil(all.length / 2);
+    return all.length < 2 || (lookAt(all.slice(0, half)) && lookAt(all.slice(half)));
   }
-  return { always, without };
 }
 
 /** So many instructions behind ADRP are followed, and so many bytes in front of a word its structure may begin. */

@@ -5,7 +5,7 @@ import bits from "./asked-features.json" with { type: "json" };
 import type { FixedPointers } from "./fixed-pointers.ts";
 import { type Ending, isEnding, type Kind, type NamedCalls } from "./named-calls.ts";
 import { u32 } from "../little-endian.ts";
-import { longestAnswer } from "./refusal-ways.ts";
+import { longestAnswer } from "./way-calls.ts";
 import { type AnswerNames, rustQuestion } from "./rust-question.ts";
 import type { FunctionReader, X86Instruction } from "./x86-functions.ts";
 
@@ -14,6 +14,8 @@ export interface AskedWords {
   readonly at: (place: number) => { readonly names: readonly string[]; readonly shift: number } | null;
   /** True for data that is zero until a function that asks writes to it; absent where nobody looks. */
   readonly isZeroAtFirst?: ((place: number) => boolean) | undefined;
+  /** Hears what an instruction keeps of an answer in a place of data, and tells whether it stays there; absent where all stays. */
+  readonly mayKeep?: (place: number, bytes: number, by: number) => boolean;
   /** The names of the bits of CPUID's registers; null where no need is told. */
   readonly leaf: (leaf: number | null, part: number | null, register: string) => readonly string[] | null;
   /** The names of the bits that a called function gives back; null where no need is told. */
@@ -113,7 +115,7 @@ export function askedWords(
     },
     neverReturns: (target) => remember(endless, target, () => isEndless(target, reader)),
     isRustQuestion: rust.isAround,
-    mayAnswer: (target) => handsOn(target, rust.hasAny ? mostThrough : 0),
+    mayAnswer: (target) => handsOn(target, mostThrough),
   };
 
   /** Rust without optimization asks through functions that do nothing else. */

@@ -20,13 +20,13 @@ export function exactRefusals(
   try {
     const begin = walk.begin(starts);
     const fullMap = wayMap();
-    const full = walk.ends(begin, new Set(), fullMap);
+    const full = walk.ends(begin, new Set(), true, fullMap);
     if (full.isCut) return null;
     const { places } = fullMap;
     /** `always`: no way passes. `may`: some way refuses that a CPU with all features does not go. */
     const refusing = (missing: readonly string[]): "always" | "may" | "never" | "cut" => {
       const map = wayMap();
-      const { ends, isCut } = walk.ends(begin, new Set(missing), map);
+      const { ends, isCut } = walk.ends(begin, new Set(missing), true, map);
       if (isCut) return "cut";
       const hasPassed = full.ends.has("passed");
       if (hasPassed && ends.size === 1 && ends.has("refused")) return "always";
@@ -35,8 +35,8 @@ export function exactRefusals(
     };
     let [names, all]: [readonly string[], ReturnType<typeof refusing>] = [[], "never"];
     // Without the features of which a way asks, it asks for others.
-    for (let times = 0; times < mostTimes && names.length < seen.size; times++) {
-      names = [...seen];
+    for (let times = 0; times < mostTimes && names.length < [...seen].filter(isFeature).length; times++) {
+      names = [...seen].filter(isFeature);
       all = refusing(names);
     }
     if (all === "cut") return null;
@@ -62,3 +62,5 @@ export function exactRefusals(
 }
 
 const featuresOf = (name: string): readonly string[] => findMarch(name)?.features ?? name.split("|");
+/** The name - is of a bit that nobody needs. */
+const isFeature = (name: string) => name !== "-";

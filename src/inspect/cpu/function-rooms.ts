@@ -23,7 +23,8 @@ export function roomsOf(elf: Elf, ranges: ReturnType<typeof readFunctionRanges>)
     const room = roomAt(address);
     if (room > 0) return address + room;
     const around = ranges.firstFrom(address + 1) - 1;
-    const end = around < 0 ? 0 : ranges.addressAt(around) + ranges.sizeAt(around);
+    if (around < 0) return null;
+    const end = ranges.addressAt(around) + ranges.sizeAt(around);
     return address < end ? end : null;
   };
   return { isStart, roomAt, endAround };
@@ -43,7 +44,8 @@ function codeRanges({ sections }: Elf): (address: number) => number | null {
       else high = middle;
     }
     const around = code[low - 1];
-    const end = around === undefined ? 0 : around.address + around.size;
+    if (around === undefined) return null;
+    const end = around.address + around.size;
     return address < end ? end : null;
   };
 }

@@ -1,7 +1,7 @@
 /** Tells what is known at the calls of a program in Go: each function knows what is on the stack of its callers. */
 
 import type { Value } from "./known-bits.ts";
-import { firstData, isAsked, type Known } from "./way-states.ts";
+import { firstData, hasAsked, isAsked, type Known } from "./way-states.ts";
 
 export interface GoRules {
   /** So long are functions that hand on the answer. */
@@ -35,8 +35,8 @@ interface Registers {
   readonly kept: ReadonlySet<number>;
 }
 
-/** An answer that a function gets stands among so many bytes. */
-const structureBytes = 32;
+/** A function that gets an address is taken to have what stands so close behind it. */
+const handedBytes = 32;
 /** So many bytes a function may write to that gets an address on the stack. */
 const writtenBytes = 256;
 
@@ -48,12 +48,7 @@ export function goCalls(
 ) {
   const results = [result, ...moreResults];
 
-  /** An answer stands behind the address. */
-  const hasAnswer = (registers: Known["registers"], place: number) =>
-    [...registers].some(([name, value]) => name >= place && name < place + structureBytes && isAsked(value));
-
   return {
-    hasAnswer,
     /** The stack of a called function is below that of the caller. */
     entering(registers: Known["registers"], isCall: boolean): Map<number, Value> {
       const top = addressOf(registers.get(stack));
@@ -70,7 +65,7 @@ export function goCalls(
       const taken = [argument, ...moreResults].map((name) => before.get(name));
       const structures = taken.flatMap((value) => addressOf(value) ?? []);
       const left = go.leaves(callee, next, taken, before);
-      if (left === null && structures.some((at) => hasAnswer(before, at))) go.handsOut();
+      if (left === null && structures.some((at) => hasAsked(before, at, handedBytes))) go.handsOut();
       const isWritten = (name: number) =>
         (left === null || left.places !== undefined) &&
         name < 0 &&

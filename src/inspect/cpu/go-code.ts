@@ -5,11 +5,13 @@ import { remember } from "../../io/collections.ts";
 import { type Elf, offsetOfAddress } from "../elf/elf.ts";
 import { u32, u64 } from "../little-endian.ts";
 import { type ArmWord, arm64Functions, calledIn, pageIn } from "./arm64-functions.ts";
-import { field, has, type Memory } from "./arm64-memory.ts";
+import type { Memory } from "./arm64-memory.ts";
+import { field, has } from "./arm64-words.ts";
 import { arm64Machine, keptByGo } from "./arm64-steps.ts";
 import type { FixedPointers } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
-import type { Callees, Walk } from "./refusal-ways.ts";
+import type { Walk } from "./refusal-ways.ts";
+import type { Callees } from "./way-parts.ts";
 import { functionReader, type X86Instruction } from "./x86-functions.ts";
 import { x86GoConvention, x86Machine } from "./x86-steps.ts";
 
@@ -189,12 +191,7 @@ export function arm64GoCode(
           return names === undefined ? null : [names];
         },
       };
-      const others = {
-        pointerAt: data.at,
-        longest: longestOfGo,
-        neverReturns: () => false,
-        hasAnswer: () => false,
-      };
+      const others = { pointerAt: data.at, neverReturns: () => false, hasAnswer: () => false };
       return {
         callees: { ...arm, ...others, ...asking },
         machineFor: (answer) => arm64Machine(memory, answer, keptByGo),

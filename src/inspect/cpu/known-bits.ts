@@ -14,6 +14,7 @@ export type Value = Bits | { readonly at: number };
 export interface Flags {
   readonly zero: boolean | null;
   readonly carry: boolean | null;
+  /** Known where the number has no overflow. */
   readonly sign: boolean | null;
   readonly asked: boolean;
 }
@@ -84,31 +85,19 @@ export function resultOf(
   if (mnemonic === Mnemonic.Xor) return xor(a, b);
   if (mnemonic === Mnemonic.Not) return not(a);
   const own = numberOf(one);
-  if (mnemonic === Mnemonic.Neg) return own === null ? null : constant(-own, bytes);
+  const sum = (number: number | bigint): Bits => ({ ...constant(number, bytes), asked: a.asked || b.asked });
+  if (mnemonic === Mnemonic.Neg) return own === null ? null : sum(-own);
+  if (own !== null && mnemonic === Mnemonic.Inc) return sum(own + 1);
+  if (own !== null && mnemonic === Mnemonic.Dec) return sum(own - 1);
   const all = numberOf(other);
   if (one === null || all === null) return null;
-  if (mnemonic === Mnemonic.Sub) return own === null ? null : constant(own - all, bytes);
+  if (mnemonic === Mnemonic.Sub) return own === null ? null : sum(own - all);
+  if (mnemonic === Mnemonic.Add) return own === null ? null : sum(own + all);
   const count = all & (bytes > 4 ? 63 : 31);
+  if (mnemonic === Mnemonic.Sar)
+    return own === null ? null : sum(BigInt.asIntN(8 * bytes, one.ones) >> BigInt(count));
   if (mnemonic === Mnemonic.Shr) return shiftRight(a, count, bytes);
   return mnemonic === Mnemonic.Shl ? shiftLeft(a, count) : null;
-}
-
-/** What arithmetic leaves of numbers that are all known, and of the distance between addresses; null for others. */
-export function countedOf(
-  mnemonic: Mnemonic,
-  one: Value | null,
-  other: Value | null,
-  bytes: number,
-): Bits | null {
-  const [a, b] = [one, other].map((each) => (each !== null && "at" in each ? each.at : numberOf(each)));
-  if (a == null || !Number.isSafeInteger(a)) return null;
-  const isDistance = other !== null && "at" in other;
-  if (mnemonic === Mnemonic.Sub && isDistance && b != null) return constant(a - b, bytes);
-  if (one === null || "at" in one || isDistance) return null;
-  if (mnemonic === Mnemonic.Inc) return constant(a + 1, bytes);
-  if (mnemonic === Mnemonic.Dec) return constant(a - 1, bytes);
-  if (mnemonic === Mnemonic.Sar && b != null) return constant(Math.floor(a / 2 ** (b & 63)), bytes);
-  return mnemonic === Mnemonic.Add && b != null ? constant(a + b, bytes) : null;
 }
 
 /** What a memory of so many bytes has of a number: of the bits above nobody knows. */
@@ -169,14 +158,19 @@ export function flagsOf(
     const mask = maskOf(bytes);
     const isKnown = numberOf(one) !== null && numberOf(other) !== null;
     const carry = isKnown ? (one.ones & mask) < (other.ones & mask) : null;
-    // Small numbers, whose difference has no overflow.
-    const [a, b] = [BigInt.asIntN(8 * bytes, one.ones), BigInt.asIntN(8 * bytes, other.ones)];
-    const isSmall = [a, b].every((each) => BigInt.asIntN(8 * bytes - 1, each) === each);
-    return { ...compared(one, other, bytes), carry, sign: isKnown && isSmall ? a < b : null };
+    const [a, b] = [one, other].map(({ ones }) => BigInt.asIntN(8 * bytes, ones)) as [bigint, bigint];
+    const isWhole = isKnown && BigInt.asIntN(8 * bytes, a - b) === a - b;
+    return { ...compared(one, other, bytes), carry, sign: isWhole ? a < b : null };
   }
+  const isSum = mnemonic === Mnemonic.Add || mnemonic === Mnemonic.Sub;
   const left =
     mnemonic === Mnemonic.Test ? (isSame ? one : resultOf(Mnemonic.And, one, other, false, bytes)) : result;
-  return left === null ? null : flagsOfResult(left, bytes);
+  if (left === null) return null;
+  if (mnemonic === Mnemonic.Neg && one !== null) {
+    const { zero } = flagsOfResult(one, bytes);
+    return { ...flagsOfResult(left, bytes), carry: zero === null ? null : !zero, sign: null };
+  }
+  return isSum ? { ...flagsOfResult(left, bytes), sign: null } : flagsOfResult(left, bytes);
 }
 
 /** The flags that a number of so many bytes leaves. */
@@ -197,20 +191,32 @@ export function compared(one: Bits, other: Bits, bytes: number): Flags {
   return { zero, carry: null, sign: null, asked: one.asked || other.asked };
 }
 
-const { e, ne, b, ae, s, ns, l, ge, be, a, le, g } = ConditionCode;
-/** Each condition stands before its contrary. The last six are for numbers, of which few programs are told. */
-const pairs = [e, ne, b, ae, s, ns, l, ge, be, a, le, g];
-export const conditions: ReadonlySet<ConditionCode> = new Set(pairs.slice(0, 6));
+/** The condition codes in pairs: the second of two holds where the first does not. */
+const opposites: ReadonlyMap<ConditionCode, ConditionCode> = new Map([
+  [ConditionCode.ne, ConditionCode.e],
+  [ConditionCode.ae, ConditionCode.b],
+  [ConditionCode.ns, ConditionCode.s],
+  [ConditionCode.a, ConditionCode.be],
+  [ConditionCode.ge, ConditionCode.l],
+  [ConditionCode.g, ConditionCode.le],
+]);
 
-/** null where nothing is known. Flags that are known come without an overflow. `counts`: also for the order of numbers. */
-export function condition(code: ConditionCode, flags: Flags | null, counts = false): boolean | null {
-  if (flags === null || !(conditions.has(code) || (counts && pairs.includes(code)))) return null;
+/** Whether a condition holds; null where nothing is known. */
+export function condition(code: ConditionCode, flags: Flags | null): boolean | null {
+  if (flags === null) return null;
+  const opposite = opposites.get(code);
+  if (opposite !== undefined) {
+    const isSo = condition(opposite, flags);
+    return isSo === null ? null : !isSo;
+  }
   const { zero, carry, sign } = flags;
-  const either = (other: boolean | null) =>
-    zero === true || other === true ? true : zero === null || other === null ? null : false;
-  const at = pairs.indexOf(code);
-  const bit = [zero, carry, sign, sign, either(carry), either(sign)][at >> 1] ?? null;
-  return bit === null || at % 2 === 0 ? bit : !bit;
+  const either = (one: boolean | null, other: boolean | null) =>
+    one === true || other === true ? true : one === null || other === null ? null : false;
+  if (code === ConditionCode.e) return zero;
+  if (code === ConditionCode.b) return carry;
+  if (code === ConditionCode.be) return either(carry, zero);
+  if (code === ConditionCode.s || code === ConditionCode.l) return sign;
+  return code === ConditionCode.le ? either(sign, zero) : null;
 }
 
 export const isHigh = (register: Register) =>

@@ -3,9 +3,12 @@
 import { findMarch } from "../../hardware/cpu-marches.ts";
 import type { AskedWords } from "./asked-words.ts";
 import { type Bits, maskOf } from "./known-bits.ts";
-import { longestAnswer, type Walk, walker } from "./refusal-ways.ts";
+import { decidingSets, mayBeRefusal, missingAside, type Search, someOfEach } from "./refusal-search.ts";
+import { type Walk, walker } from "./refusal-ways.ts";
+import { longestAnswer } from "./way-calls.ts";
 import type { FunctionReader, X86Instruction } from "./x86-functions.ts";
 import { x86Machine } from "./x86-steps.ts";
+import type { Kept } from "./x86-writers.ts";
 
 export interface Refusals {
   /** Features without which no way through a start passes. */
@@ -23,25 +26,26 @@ export const refusedBy = (refuses: readonly string[]): Readonly<Record<string, s
   Object.fromEntries(refuses.map((name) => [name, "a question, and a refusal"]));
 
 /** Of all ways through a file, and no more than bytes may be decoded: a hostile file has thousands of starts. */
-export const mostStepsOfFile = 200_000;
+export const mostStepsOfFile = 300_000;
 /** So many functions that a start calls may hand on the answer. */
 export const mostCallees = 64;
 
-/** `starts` have a name and an address each. */
+/** `starts` have a name and an address each. `areWritten` tells whether others than the instructions that keep an answer may write there. */
 export function allRefusals(
   starts: readonly { readonly name: string; readonly address: number }[],
   reader: FunctionReader,
   words: AskedWords,
+  areWritten: (kept: Kept) => boolean,
 ): Refusals {
   const budget = { left: Math.min(mostStepsOfFile, reader.budget) };
   // No way leads through the whole of Rust's question.
   const lengthFrom = (address: number) => (words.isRustQuestion(address) ? 0 : reader.lengthFrom(address));
-  const keeping = keepersOf(starts, reader, words);
+  const keepers = keepersOf(starts, reader, words);
   const writtenBy = (start: number) => writtenIn(reader.instructions(start) ?? []);
-  const kept = new Set(keeping.flatMap(writtenBy));
-  const reads = ({ reads: place }: X86Instruction) => place !== null && kept.has(place);
+  const before = new Set(keepers.flatMap(writtenBy));
+  const reads = ({ reads: place }: X86Instruction) => place !== null && before.has(place);
   const mayAnswer = (target: number) =>
-    words.mayAnswer(target) || (kept.size > 0 && (reader.instructions(target) ?? []).some(reads));
+    words.mayAnswer(target) || (before.size > 0 && (reader.instructions(target) ?? []).some(reads));
   const callees = { ...reader, ...words, mayAnswer, lengthFrom, pointerAt: words.pointers.at };
   const been = new Set<number>();
   const isConstructor = ({ name }: { readonly name: string }) => name === atLoading;
@@ -52,23 +56,26 @@ export function allRefusals(
     if (isError === undefined || been.has(address)) return [];
     been.add(address);
     const code = reader.instructions(address) ?? [];
-    const before = name === atLoading ? [] : keeping;
+    const first = name === atLoading ? [] : keepers;
     const called = code.flatMap(({ target }) => target ?? []).slice(0, mostCallees);
-    const own = (isZeroAtFirst?: (place: number) => boolean) =>
-      refusalsOf([...before, address], {
+    const own = (more: Partial<AskedWords> = {}) =>
+      refusalsOf([...first, address], {
         ...{ isError, mayGiveError: name === rustMain, callees, budget },
-        machineFor: (answer) => x86Machine(reader, { ...words, isZeroAtFirst }, answer),
+        machineFor: (answer) => x86Machine(reader, { ...words, ...more }, answer),
       });
     // A constructor gives no answer back: it refuses by a call that ends the program. Of thousands each is looked at alone.
     if (name === atLoading)
       return code.some(mayEnd) && words.mayAnswer(address) ? [{ ...own(), isWhole: true }] : [];
     if (![address, ...called].some(mayAnswer)) return [];
-    const plain = own();
+    const kept: Kept = { places: new Map(), by: new Set() };
+    const keeping = own({ mayKeep: (place, bytes, by) => keep(kept, place, bytes, by) });
+    const isSure = kept.places.size === 0 || keeping.refuses.length === 0 || !areWritten(kept);
+    const plain = isSure ? keeping : withMarks(own({ mayKeep: () => false }), keeping);
     const marks = new Set(
-      [...before, ...called.filter(words.mayAnswer)].flatMap(writtenBy).filter(reader.isEmpty),
+      [...first, ...called.filter(words.mayAnswer)].flatMap(writtenBy).filter(reader.isEmpty),
     );
     const isMarked = (place: number) => marks.has(place);
-    const told = marks.size === 0 ? plain : withMarks(plain, own(isMarked));
+    const told = marks.size === 0 ? plain : withMarks(plain, own({ isZeroAtFirst: isMarked }));
     return [name === rustMain ? { ...told, isWhole: true } : told];
   });
   /** True for a trap, and for a call that ends the program. */
@@ -85,7 +92,13 @@ export function allRefusals(
   };
 }
 
-/** Functions that nobody followed may write to the marks too: what is refused by these alone may be refused. */
+function keep({ places, by }: Kept, place: number, bytes: number, at: number): boolean {
+  places.set(place, Math.max(bytes, places.get(place) ?? 0));
+  by.add(at);
+  return true;
+}
+
+/** Functions that nobody followed may write to the marks too, and to what was kept: what is refused by these alone may be refused. */
 function withMarks(plain: Refusals, marked: Refusals): Refusals {
   const more = [...marked.refuses, ...marked.mayRefuse].filter((name) => !plain.refuses.includes(name));
   return { ...plain, mayRefuse: [...new Set([...plain.mayRefuse, ...more])].sort() };
@@ -127,6 +140,8 @@ export const errors: readonly { readonly of: RegExp; readonly is: (result: Bits)
   },
 ];
 
+const featuresOf = (name: string) => findMarch(name)?.features ?? name.split("|");
+
 /** Of starts that run one behind the other. A bit whose name is a list, with | between, stands for one of the features, and nobody knows for which. */
 export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen">): Refusals {
   const seen = new Set<string>();
@@ -140,32 +155,45 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
     if (!always.isCut && isFree) return noRefusals;
     const refuses = new Set<string>();
     const mayRefuse = new Set<string>();
-    const places = new Set(always.decided.map(({ place }) => place));
-    for (const name of deciding([...seen])) {
-      const { ends, decided, isCut } = walk.ends(begin, new Set([name]));
+    const told = new Set<string>();
+    const resolved = new Set<number>();
+    const search: Search = { walk, begin, always, budget: context.budget };
+    for (const names of decidingSets([...seen], search)) {
+      if (names.some((name) => told.has(name))) continue;
+      const without = new Set(names);
+      const { ends, decided, known, isCut } = walk.ends(begin, without);
+      for (const branch of [...known, ...decided.map((each) => each.branch)]) resolved.add(branch);
       const isPlain = !isCut && ends.size === 1 && ends.has("refused") && always.ends.has("passed");
       const isBranch =
         isPlain ||
         (givesZero && !isCut && !ends.has("zero")) ||
-        decided.some((node) => !walk.ends(node, new Set([name])).ends.has("passed"));
-      const features = findMarch(name)?.features ?? name.split("|");
-      const isKnown = !name.includes("|");
-      if (isBranch || context.budget.left < 0)
-        for (const feature of features) (isPlain && isKnown ? refuses : mayRefuse).add(feature);
+        someOfEach(decided).some((node) => !walk.ends(node, without).ends.has("passed"));
+      if (context.isHidden && context.budget.left < 0) break;
+      const [name = "", another] = names;
+      const isSure = isPlain && another === undefined && !name.includes("|");
+      if (!isBranch && context.budget.left >= 0) continue;
+      for (const each of names) told.add(each);
+      for (const feature of names.filter((each) => each !== "-").flatMap(featuresOf))
+        (isSure ? refuses : mayRefuse).add(feature);
     }
+    const isUnclear =
+      context.budget.left >= 0 &&
+      always.unclear.some((each) => {
+        const isNew = !resolved.has(each.branch);
+        resolved.add(each.branch);
+        return isNew && mayBeRefusal(each, givesZero ? "zero" : "passed", walk);
+      });
+    if (isUnclear)
+      for (const name of seen)
+        if (name !== "-") for (const feature of name.split("|")) mayRefuse.add(feature);
+    if (told.size === 0 && !context.isHidden)
+      for (const name of missingAside([...seen], search, context.mayGiveError === true))
+        for (const feature of featuresOf(name)) mayRefuse.add(feature);
     return {
       refuses: [...refuses].sort(),
       mayRefuse: [...mayRefuse].filter((name) => !refuses.has(name)).sort(),
       isWhole: true,
     };
-    /** A word of an answer has dozens of bits, of which a program asks for one: halves of them that decide nothing are not looked at one by one. */
-    function deciding(names: readonly string[]): readonly string[] {
-      if (names.length < 2) return names;
-      const { decided, isCut } = walk.ends(begin, new Set(names));
-      if (!isCut && decided.every(({ place }) => places.has(place))) return [];
-      const half = Math.ceil(names.length / 2);
-      return [...deciding(names.slice(0, half)), ...deciding(names.slice(half))];
-    }
   } finally {
     walk.free();
   }

@@ -12,6 +12,7 @@ import { answersOf, type Handing, type Reached, reachedFrom } from "./reached-co
 import { allRefusals, noRefusals, refusedBy, type Refusals, rustMain } from "./refusals.ts";
 import { rustNames } from "./rust-question.ts";
 import { type FunctionReader, functionReader, type X86Instruction } from "./x86-functions.ts";
+import { areWritten } from "./x86-writers.ts";
 
 export interface StartCode {
   /** Feature → what demands it: the start from which no path avoids it (`a constructor`, `main`, `PyInit_polars`), or a runtime. */
@@ -148,7 +149,10 @@ export function startCodeOf(
             rustNames(source, elf),
           );
     const withRust = words?.hasRust ? [...starts, ...rustMainsOf(mains, reader)] : starts;
-    const refusals = words === null ? noRefusals : allRefusals(withRust, reader, words);
+    const refusals =
+      words === null
+        ? noRefusals
+        : allRefusals(withRust, reader, words, (kept) => areWritten(kept, source, elf));
     const handing = handingOf(mains, named);
     return readStartCode(elf, starts, reader, refusals, { handing, pointers, asking });
   } finally {

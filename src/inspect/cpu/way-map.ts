@@ -1,6 +1,6 @@
 /** Remembers which nodes of the ways through a program lead to which, and tells the nodes from which every way ends the program. */
 
-import type { End } from "./way-states.ts";
+import type { End } from "./way-parts.ts";
 
 export interface WayMap {
   /** The places in which ways met. */

@@ -1,6 +1,6 @@
 /** Tells states of a way through a program apart, and forgets what is known where too many ways meet. */
 
-import { type Flags, noBits, type Value } from "./known-bits.ts";
+import { type Bits, type Flags, maskOf, noBits, numberOf, type Value } from "./known-bits.ts";
 
 export interface Known {
   /** By the number of the register; below 0 by the place on the stack, for the CPU's answers alone; from {@link firstData} on by the place of data. */
@@ -11,12 +11,23 @@ export interface Known {
 /** No program has data in its first page. */
 export const firstData = 4096;
 
+interface Caller {
+  readonly place: number;
+  /** What the caller had in registers that a function gives back. */
+  readonly registers: Known["registers"];
+  /** It called a function that asks. */
+  readonly asks: boolean;
+}
+
 export interface Node extends Known {
   readonly place: number;
   /** The starts that run behind this one. */
   readonly following: readonly number[];
-  /** The callers, with what they had in registers that a function gives back. */
-  readonly callers: readonly { readonly place: number; readonly registers: Node["registers"] }[];
+  readonly callers: readonly Caller[];
+  /** So many branches on the way hang on what nobody knows, but for the CPU's answer. */
+  readonly forks?: number;
+  /** The number of the node in which the way met others last. */
+  readonly met?: number;
 }
 
 export const isAsked = (value: Value) => "asked" in value && value.asked;
@@ -24,36 +35,56 @@ export const isAsked = (value: Value) => "asked" in value && value.asked;
 /** Stands among the registers once somebody else has an address on the stack, and may write there whenever he is called. */
 export const handedOut: readonly [name: number, value: Value] = [firstData - 1, { ...noBits, asked: true }];
 
+/** A structure of an answer has so many bytes. */
+const longestHanded = 64;
+
+/** An answer that the program has made itself stands behind the address. */
+export const hasAsked = (registers: Known["registers"], at: number, bytes = longestHanded): boolean =>
+  [...registers].some(
+    ([name, value]) => name >= at && name < at + bytes && name !== handedOut[0] && isAsked(value),
+  );
+
 /** So many ways meet in a place with other values each, as behind many options. Then they go on as one way, with the CPU's answers alone. */
 const mostMeetings = 16;
 /** So many, and the numbers on the stack are forgotten. */
 const mostOfStack = 3;
-/** Where each answer is known, ways are few, and lists of features have some dozens of rows. */
-const mostRows = 64;
-/** A loop without a known end writes to the whole stack. */
-const mostKnown = 1024;
+
+/** A loop that clears the stack makes a value in each round. */
+const mostKnown = 512;
 
 /** Forgets what stands on the stack and in data, but for the CPU's answers. */
 export function withoutNumbers(values: Known["registers"]): Map<number, Value> {
   return new Map([...values].filter(([name, value]) => (name >= 0 && name < firstData) || isAsked(value)));
 }
 
-/** Tells with what a way goes on from a place where many have met. */
-export function meetings(isExact = false): (node: Node) => Node {
-  const counts = new Map<string, number>();
+/** Tells with what a way goes on from a place where many have met. A way that meets itself, as in a loop, does so `mostRounds` times beside. */
+export function meetings(mostRounds: number): (node: Node) => Node {
+  const counts = new Map<string, { met: number; rounds: number; forks: number }>();
+  const earlier = new Map<string, Known["registers"]>();
   return (node) => {
     const place = placesOf(node);
-    const met = (counts.get(place) ?? 0) + 1;
-    counts.set(place, met);
-    if (met > (isExact ? mostRows : mostMeetings)) return withAnswersAlone(node);
-    const isMuch = met > (isExact ? mostRows : mostOfStack) || node.registers.size > mostKnown;
-    return isMuch ? { ...node, registers: withoutNumbers(node.registers) } : node;
+    const forks = node.forks ?? 0;
+    const before = counts.get(place) ?? { met: 0, rounds: 0, forks: -1 };
+    const isRound = before.forks === forks && before.rounds < mostRounds;
+    const met = before.met + (isRound ? 0 : 1);
+    counts.set(place, { met, rounds: before.rounds + (isRound ? 1 : 0), forks });
+    if (met > mostMeetings || node.registers.size > mostKnown) {
+      const first = earlier.get(place) ?? node.registers;
+      earlier.set(place, first);
+      return withAnswersAlone(node, first);
+    }
+    return met > mostOfStack ? { ...node, registers: withoutNumbers(node.registers) } : node;
   };
 }
 
-function withAnswersAlone(node: Node): Node {
-  const isKept = (value: Value) => isAsked(value) || ("at" in value && value.at < 0);
-  const registers = new Map([...node.registers].filter(([, value]) => isKept(value)));
+/** Addresses on the stack stay where they are as before: a loop may go through a list there. */
+function withAnswersAlone(node: Node, before: Known["registers"]): Node {
+  const isSame = (name: number, { at }: { readonly at: number }) => {
+    const old = before.get(name);
+    return at < 0 && old !== undefined && "at" in old && old.at === at;
+  };
+  const isKept = (name: number, value: Value) => isAsked(value) || ("at" in value && isSame(name, value));
+  const registers = new Map([...node.registers].filter(([name, value]) => isKept(name, value)));
   return { ...node, registers, flags: node.flags?.asked ? node.flags : null };
 }
 
@@ -67,5 +98,47 @@ export function keyOf({ registers, flags, ...node }: Node): string {
   return `${placesOf(node)} ${values.sort().join()} ${flags?.zero}${flags?.carry}${flags?.sign}${flags?.asked}`;
 }
 
-/** How a way through a program ends. A throw may be caught, and what passes may give zero back. */
-export type End = "passed" | "zero" | "refused" | "thrown";
+/** The registers that a called function gives back, those that hand nothing on, and the result's. */
+interface Keeping {
+  readonly kept: ReadonlySet<number>;
+  readonly untaken: ReadonlySet<number>;
+  readonly result: number;
+  readonly isThorough?: boolean;
+}
+
+/**
+ * What a function gives back stands in a register, beside those that it keeps. What is on the stack stays, unless the function got the
+ * address of a place on the stack; and other numbers than answers only where nobody ever got one.
+ */
+export function keptOf(
+  registers: Known["registers"],
+  { kept, untaken, result, isThorough }: Keeping,
+  given: Value | null = null,
+): Map<number, Value> {
+  const handed = [...registers].flatMap(([name, value]) =>
+    name >= 0 && !kept.has(name) && !untaken.has(name) && "at" in value && value.at < 0 ? value.at : [],
+  );
+  const before = registers.get(handedOut[0]);
+  const isOut = handed.length > 0 || before !== undefined;
+  const lowest = Math.min(...handed, before !== undefined && "at" in before ? before.at : 0);
+  // What is handed out has its address where it begins.
+  const isBelow = (name: number) => isThorough === true && name < lowest;
+  const stays = (name: number, value: Value) =>
+    isBelow(name) || (handed.length === 0 && (!isOut || isAsked(value)));
+  const own = new Map(
+    [...registers].filter(
+      ([name, value]) => kept.has(name) || name >= firstData || (name < 0 && stays(name, value)),
+    ),
+  );
+  if (isOut) own.set(handedOut[0], isThorough ? { at: lowest } : handedOut[1]);
+  return given == null ? own : own.set(result, given);
+}
+
+/**
+ * A code of one byte is the shortest result. Where an error is a text, a length that no text has stands for none: the highest bit alone, and a small
+ * number for the kind.
+ */
+export function isSuccess(result: Bits): boolean {
+  const isNone = numberOf(result) !== null && result.ones >> 8n === 1n << 55n;
+  return isNone || (result.zeros & maskOf(1)) === maskOf(1);
+}

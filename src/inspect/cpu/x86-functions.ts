@@ -103,9 +103,12 @@ export function functionReader(
     },
     /** The number of four bytes in a place that nobody writes to; null elsewhere. Whoever asks has a bound. */
     constantAt(address: number): number | null {
-      const { flags, offset, ...section } = sectionAt(address) ?? { flags: 0, offset: 0, address: 0 };
-      if ((flags & (written | allocated)) !== allocated) return null;
-      const bytes = source.read(offset + address - section.address, 4);
+      const section = sectionAt(address);
+      // The loader alone writes to the second kind.
+      const isRead =
+        section !== undefined && ((section.flags & written) === 0 || section.name === ".data.rel.ro");
+      if (!isRead || section.type === noBytes) return null;
+      const bytes = source.read(section.offset + address - section.address, 4);
       return bytes.length === 4 ? u32(bytes, 0) | 0 : null;
     },
     /** True for data that a program may write to, and close behind these, where the data stand that a file has no bytes of. */

@@ -3,7 +3,7 @@
 import { Decoder, DecoderOptions, FlowControl, Mnemonic, OpKind, Register, RegisterExt } from "iced-x86";
 import type { AskedWords } from "./asked-words.ts";
 import { condition } from "./known-bits.ts";
-import type { Answer, Machine, Step } from "./refusal-ways.ts";
+import type { Answer, Machine, Step } from "./way-parts.ts";
 import type { FunctionReader } from "./x86-functions.ts";
 import { valueReader } from "./x86-values.ts";
 
@@ -38,7 +38,7 @@ export function x86Machine(
     if (flowControl === FlowControl.Next) return { kind: "next", known: values.computed(known), next };
     if (flowControl === FlowControl.ConditionalBranch) {
       const target = Number(instruction.nearBranchTarget);
-      const isTaken = condition(instruction.conditionCode, known.flags, words.lengthAt !== undefined);
+      const isTaken = condition(instruction.conditionCode, known.flags);
       return { kind: "branch", target, next, isTaken, asked: known.flags?.asked ?? false };
     }
     if (flowControl === FlowControl.Return) return { kind: "return" };

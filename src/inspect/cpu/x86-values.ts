@@ -4,7 +4,6 @@ import {
   ConditionCode,
   Instruction,
   InstructionInfoFactory,
-  MemorySizeExt,
   Mnemonic,
   OpAccess,
   OpKind,
@@ -14,14 +13,13 @@ import {
 import type { AskedWords } from "./asked-words.ts";
 import {
   condition,
-  conditions,
   constant,
-  countedOf,
   flagsOf,
   isHigh,
   lowest,
   maskOf,
   narrow,
+  noBits,
   numberOf,
   oneOf,
   resultOf,
@@ -33,22 +31,21 @@ import {
   type Value,
   widen,
 } from "./known-bits.ts";
-import type { Answer } from "./refusal-ways.ts";
-import { firstData, handedOut, withoutNumbers, type Known } from "./way-states.ts";
+import type { Answer } from "./way-parts.ts";
+import { firstData, handedOut, isAsked, type Known, withoutNumbers } from "./way-states.ts";
 import type { FunctionReader } from "./x86-functions.ts";
+import { bytesOf, memoryReader, operandReader, placeIn, stackMove, storedAt } from "./x86-operands.ts";
 
 const { RAX, RBX, RCX, RDX, RSP } = Register;
 const moves: ReadonlySet<Mnemonic> = new Set([Mnemonic.Mov, Mnemonic.Movzx]);
 const copies: ReadonlySet<Mnemonic> = new Set([
-  Mnemonic.Movups,
-  Mnemonic.Movupd,
-  Mnemonic.Movdqu,
-  Mnemonic.Vmovdqu,
+  ...[Mnemonic.Movups, Mnemonic.Movupd, Mnemonic.Movdqu, Mnemonic.Vmovdqu],
 ]);
-const withoutCarry: ReadonlySet<Mnemonic> = new Set([Mnemonic.Test, Mnemonic.And, Mnemonic.Or, Mnemonic.Xor]);
 /** Added to the number of a vector register; no register has so high a number. */
 const upperHalf = 1024;
-const onlyRead: ReadonlySet<Mnemonic> = new Set([Mnemonic.Cmp, Mnemonic.Test, Mnemonic.Push, Mnemonic.Bt]);
+const exclusive: ReadonlySet<Mnemonic> = new Set([
+  ...[Mnemonic.Pxor, Mnemonic.Xorps, Mnemonic.Xorpd, Mnemonic.Vpxor, Mnemonic.Vxorps, Mnemonic.Vxorpd],
+]);
 /** The registers of CPUID's answer. */
 const answers = [
   ["ebx", RBX],
@@ -59,36 +56,15 @@ const answers = [
 export function valueReader(reader: FunctionReader, words: AskedWords, answer: Answer) {
   const instruction = new Instruction();
   const info = new InstructionInfoFactory();
+
+  const readAt = memoryReader(reader, words, answer);
+  const read = operandReader(instruction, readAt);
   /** Somebody reads lists row by row. */
   const counts = words.lengthAt !== undefined;
-
-  /** The bits that an operand has; null for unknown ones. */
-  function read(index: number, registers: Known["registers"]): Value | null {
-    const kind = instruction.opKind(index);
-    if (kind === OpKind.Register) {
-      const register = instruction.opRegister(index);
-      const value = registers.get(RegisterExt.fullRegister(register)) ?? null;
-      if (value === null || "at" in value) return value;
-      return narrow(value, RegisterExt.size(register), isHigh(register) ? 8 : 0);
-    }
-    if (kind >= OpKind.Immediate8 && kind <= OpKind.Immediate32to64)
-      return constant(instruction.immediate(index));
-    // LEA reads nothing from where its operand stands.
-    if (kind !== OpKind.Memory || instruction.mnemonic === Mnemonic.Lea) return null;
-    const place = placeOf(registers);
-    if (place === null) return null;
-    const isCase = instruction.mnemonic === Mnemonic.Movsxd && place >= 0 && !registers.has(place);
-    const bytes = MemorySizeExt.size(instruction.memorySize);
-    return isCase ? caseAt(reader, place) : readAt(place, bytes, registers);
-  }
-
-  const readAt = (place: number, bytes: number, registers: Known["registers"]) =>
-    readPlace(place, bytes, registers, words, answer);
-
   const placeOf = (registers: Known["registers"]) => placeIn(instruction, registers);
 
   function computed({ registers, flags }: Known): Known {
-    const { mnemonic, op0Register } = instruction;
+    const { mnemonic } = instruction;
     // A bit that is tested by a number which nobody knows.
     const anyBit = mnemonic === Mnemonic.Bt && words.anyBit !== null ? answer(words.anyBit, 0) : null;
     const [first, second] = [
@@ -97,9 +73,10 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
     ];
     const one = first !== null && "at" in first ? null : first;
     const other = second !== null && "at" in second ? null : second;
+    const { op0Register } = instruction;
     const isSame = op0Register !== Register.None && op0Register === instruction.op1Register;
     const size = bytesOf(instruction);
-    const stored = counts && mnemonic === Mnemonic.Nop ? 0 : storedAt(instruction, registers);
+    const stored = storedAt(instruction, registers);
     const after = stored === null ? withoutNumbers(registers) : new Map(registers);
     if (mnemonic === Mnemonic.Cpuid) return { registers: answered(after, words, answer), flags };
     for (const name of writtenBy(instruction, info)) after.delete(name);
@@ -110,7 +87,11 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
     if (isOut && second !== null && "at" in second && second.at < 0) after.set(...handedOut);
     const set = (value: Value | null) => {
       if (value === null) return;
-      const isData = stored !== null && stored >= firstData && isFinding(value);
+      const isData =
+        stored !== null &&
+        stored >= firstData &&
+        isFinding(value) &&
+        (!isAsked(value) || (words.mayKeep?.(stored, size, Number(instruction.ip)) ?? true));
       if (stored !== null && (stored < 0 || isData)) store(stored, size, value);
       if (instruction.op0Kind !== OpKind.Register) return;
       const whole = RegisterExt.fullRegister(op0Register);
@@ -122,27 +103,37 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
     if (moved !== null && mnemonic === Mnemonic.Push) store(moved, 8, first);
     if (moved !== null && mnemonic === Mnemonic.Pop) set(registers.get(moved - 8) ?? null);
     const place = placeOf(registers);
-    const readHalf = (half: number) => (place === null ? null : readAt(place + half, 8, registers));
     const code = instruction.conditionCode;
-    const mayAdd = instruction.op1Kind === OpKind.Register || (counts && op0Register !== RSP);
-    const counted = !counts ? null : countedOf(mnemonic, first, second, size);
-    const result = counted ?? resultOf(mnemonic, one, other, isSame, size);
+    const result = distanceOf(mnemonic, first, second, size) ?? resultOf(mnemonic, one, other, isSame, size);
+    const borrowed = mnemonic === Mnemonic.Sbb && isSame ? borrow(flags, size) : null;
     if (counts && size === 16 && copies.has(mnemonic))
-      copied(instruction, registers, after, stored, readHalf);
+      copied(instruction, registers, after, stored, (half) =>
+        place === null ? null : readAt(place + half, 8, registers),
+      );
     else if (result !== null) set(narrow(result, size));
+    else if (borrowed !== null) set(borrowed);
     else if (moves.has(mnemonic)) set(second);
     else if (mnemonic === Mnemonic.Movsxd) set(other && signed(other));
     else if (mnemonic === Mnemonic.Lea) {
       const isNumber = counts && hasNumber(instruction, registers);
       if (place !== null) set(isNumber ? narrow(constant(place), size) : { at: place });
-    } else if (mnemonic === Mnemonic.Add && mayAdd) set(sumOf(first, second));
+    } else if (mnemonic === Mnemonic.Add) set(sumOf(first, second));
+    else if (mnemonic === Mnemonic.Sub)
+      set(sumOf(first, other && resultOf(Mnemonic.Neg, other, null, false, 8)));
+    else if (mnemonic === Mnemonic.Cdqe) setWhole(after, RAX, registers.get(RAX));
     else if (mnemonic === Mnemonic.Shrd || mnemonic === Mnemonic.Shld)
       set(shiftedIn(one, other, numberOf(read(2, registers)), size, mnemonic === Mnemonic.Shld));
     else if (code !== ConditionCode.None) set(chosen(code, flags, size, first, second));
+    const vector = vectorOf(instruction, registers);
+    if (vector === "zero" && op0Register !== Register.None)
+      after.set(RegisterExt.fullRegister(op0Register), constant(0));
+    if (vector === "zero" && op0Register === Register.None && stored !== null && stored < 0)
+      for (let at = 0; at + 8 <= size; at += 8) store(stored + at, 8, constant(0));
+    if (mnemonic === Mnemonic.Xchg) swap(instruction, registers, after);
     if (instruction.rflagsModified === 0) return { registers: after, flags };
     const isAddress = first !== null && "at" in first && isZeroTest(mnemonic, isSame, other);
     const left = isAddress ? ofAddress : flagsOf(mnemonic, one, other, isSame, result, size);
-    return { registers: after, flags: counts ? withCarry(mnemonic, left) : left };
+    return { registers: after, flags: left };
   }
 
   return {
@@ -157,37 +148,16 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
   };
 }
 
-/** The cases of a switch stand in constants, as distances from their table. */
-function caseAt(reader: FunctionReader, place: number): Bits | null {
-  const distance = reader.constantAt(place);
-  return distance === null ? null : constant(distance);
-}
-
-/** What is known of a place in memory. */
-function readPlace(
-  place: number,
-  bytes: number,
-  registers: Known["registers"],
-  words: AskedWords,
-  answer: Answer,
-): Value | null {
-  if (place < 0 || registers.has(place)) return onStack(registers.get(place), bytes);
-  const word = words.at(place);
-  if (word !== null) return narrow(answer(word.names, word.shift), bytes);
-  if (words.isZeroAtFirst?.(place)) return { ...constant(0), asked: true };
-  const pointed = words.pointers.at(place);
-  if (pointed !== null) return { at: pointed };
-  const length = words.lengthAt?.(place) ?? null;
-  return length === null ? null : narrow(constant(length), bytes);
-}
-
-/** Operations bit by bit leave no carry. */
-const withCarry = (mnemonic: Mnemonic, flags: Flags | null) =>
-  flags !== null && withoutCarry.has(mnemonic) ? { ...flags, carry: false } : flags;
-
 /** The base of an address is a number. */
 const hasNumber = (instruction: Instruction, registers: Known["registers"]) =>
   numberOf(registers.get(RegisterExt.fullRegister(instruction.memoryBase))) !== null;
+
+/** What SUB leaves of two addresses; null for others. */
+function distanceOf(mnemonic: Mnemonic, one: Value | null, other: Value | null, size: number): Bits | null {
+  const isDistance =
+    mnemonic === Mnemonic.Sub && one !== null && other !== null && "at" in one && "at" in other;
+  return isDistance ? constant(one.at - other.at, size) : null;
+}
 
 /** Go copies structures through vectors. The upper half of one stands beside its register; X15 is zero (Go, src/cmd/compile/abi-internal.md). */
 function copied(
@@ -210,6 +180,46 @@ function copied(
   }
 }
 
+/** Clang's cpuid.h keeps RBX in another register while it asks. */
+function swap(
+  { op0Kind, op0Register, op1Register }: Instruction,
+  before: Known["registers"],
+  after: Map<number, Value>,
+) {
+  if (op0Kind !== OpKind.Register || RegisterExt.size(op0Register) !== 8) return;
+  const put = (register: Register, value: Value | undefined) =>
+    value !== undefined && after.set(register, value);
+  put(op0Register, before.get(op1Register));
+  put(op1Register, before.get(op0Register));
+}
+
+/** SBB of a register by itself leaves all ones where something was borrowed before, else zeros. */
+function borrow(flags: Flags | null, size: number): Value | null {
+  if (flags === null) return null;
+  const { carry, asked } = flags;
+  return { ...(carry === null ? noBits : constant(carry ? -1 : 0, size)), asked };
+}
+
+function setWhole(after: Map<number, Value>, register: Register, low: Value | undefined) {
+  const whole = low === undefined || "at" in low ? null : signed(low);
+  if (whole !== null) after.set(register, whole);
+}
+
+/** Vectors of zeros alone are known: those that a compiler clears memory with. */
+function vectorOf(instruction: Instruction, registers: Known["registers"]): "zero" | null {
+  const { mnemonic, opCount } = instruction;
+  if (opCount < 2 || instruction.opKind(opCount - 1) !== OpKind.Register) return null;
+  const from = instruction.opRegister(opCount - 1);
+  if (!RegisterExt.isVectorRegister(from)) return null;
+  if (exclusive.has(mnemonic)) {
+    const isSame =
+      instruction.opKind(opCount - 2) === OpKind.Register && from === instruction.opRegister(opCount - 2);
+    return isSame ? "zero" : null;
+  }
+  const isMove = opCount === 2 && instruction.op0Kind === OpKind.Memory;
+  return isMove && numberOf(registers.get(RegisterExt.fullRegister(from))) === 0 ? "zero" : null;
+}
+
 const isZeroTest = (mnemonic: Mnemonic, isSame: boolean, other: Value | null) =>
   (mnemonic === Mnemonic.Test && isSame) || (mnemonic === Mnemonic.Cmp && numberOf(other) === 0);
 /** No address is zero. */
@@ -217,11 +227,6 @@ const ofAddress: Flags = { zero: false, carry: false, sign: null, asked: false }
 
 /** What a program may keep in its data to ask for it later. */
 const isFinding = (value: Value) => !("at" in value) && (value.asked || numberOf(value) !== null);
-
-function onStack(value: Value | undefined, bytes: number): Value | null {
-  if (value !== undefined && "at" in value) return bytes === 8 ? value : null;
-  return value === undefined ? null : narrow(value, bytes);
-}
 
 /** Puts a value of so many bytes on the stack; nothing for an unknown one. Of what stood there before, the bytes below stay. */
 function writeStack(
@@ -254,60 +259,17 @@ function chosen(
     const isKnown = first !== null && second !== null && !("at" in first) && !("at" in second);
     return isKnown ? oneOf(first, second) : null;
   }
-  if (!conditions.has(code)) return null;
   const bits = isSo === null ? { zeros: ~1n & maskOf(8), ones: 0n } : constant(isSo ? 1 : 0);
   return { ...bits, asked: flags?.asked ?? false };
 }
 
-/** Where an instruction writes: below 0 on the stack; null where nobody knows. */
-function storedAt(instruction: Instruction, registers: Known["registers"]): number | null {
-  if (isString(instruction)) return null;
-  const isStore = instruction.op0Kind === OpKind.Memory && !onlyRead.has(instruction.mnemonic);
-  return isStore ? placeIn(instruction, registers) : 0;
-}
-
-/** Writes to where RDI points. */
-const isString = ({ op0Kind }: Instruction) =>
-  op0Kind === OpKind.MemoryESDI || op0Kind === OpKind.MemoryESEDI || op0Kind === OpKind.MemoryESRDI;
-
-function placeIn(instruction: Instruction, registers: Known["registers"]): number | null {
-  if (instruction.isIpRelMemoryOperand) return Number(instruction.ipRelMemoryAddress);
-  const index = instruction.memoryIndex;
-  const number = index === Register.None ? 0 : numberOf(registers.get(RegisterExt.fullRegister(index)));
-  if (number === null) return null;
-  const distance =
-    Number(BigInt.asIntN(64, instruction.memoryDisplacement)) + number * instruction.memoryIndexScale;
-  if (instruction.memoryBase === Register.None) return distance;
-  const base = registers.get(RegisterExt.fullRegister(instruction.memoryBase));
-  const start = base !== undefined && "at" in base ? base.at : numberOf(base);
-  return start === null ? null : start + distance;
-}
-
-/** Where the stack is after PUSH and POP, and after ADD and SUB of a number; null where it stays, or nobody knows. */
-function stackMove(instruction: Instruction, before: Value | undefined): number | null {
-  if (before === undefined || !("at" in before)) return null;
-  const { mnemonic, op0Register } = instruction;
-  const isMove = op0Register === RSP && (mnemonic === Mnemonic.Add || mnemonic === Mnemonic.Sub);
-  const by = isMove ? numberIn(instruction) : instruction.stackPointerIncrement;
-  return by === null || by === 0 ? null : before.at + (mnemonic === Mnemonic.Sub ? -by : by);
-}
-
-/** The bytes of the first operand. */
-function bytesOf(instruction: Instruction): number {
-  if (instruction.op0Kind === OpKind.Register) return RegisterExt.size(instruction.op0Register);
-  return instruction.op0Kind === OpKind.Memory ? MemorySizeExt.size(instruction.memorySize) : 4;
-}
-
-/** The constant that is the second operand; null for others. */
-function numberIn(instruction: Instruction): number | null {
-  const kind = instruction.op1Kind;
-  const isConstant = kind >= OpKind.Immediate8 && kind <= OpKind.Immediate32to64;
-  return isConstant ? Number(BigInt.asIntN(64, instruction.immediate(1))) : null;
-}
+const largest = Array.from({ length: 32 }, (_, bit) => (bit < 5 ? "+" : "0"));
 
 function answered(registers: Map<number, Value>, words: AskedWords, answer: Answer): Known["registers"] {
   const [leaf, part] = [numberOf(registers.get(RAX)), numberOf(registers.get(RCX))];
   registers.delete(RAX);
+  // The highest leaf.
+  if (leaf === 0) registers.set(RAX, narrow(answer(largest, 0), 4));
   for (const [name, register] of answers) {
     const names = words.leaf(leaf, part, name);
     registers.delete(register);

@@ -132,6 +132,84 @@ __attribute__((noinline)) void lend(unsigned long *place) { *place |= HWCAP_SVE;
     }
   });
 
+  const rows =
+    '{{"atomics", HWCAP_ATOMICS}, {"dot", HWCAP_ASIMDDP}, {"crc32", HWCAP_CRC32}, {"fp16", HWCAP_FPHP}}';
+  const table = `${head}
+static const struct { const char *name; unsigned long bit; } rows[] = ${rows};
+static unsigned long word;
+`;
+  const all = { atomics: "needed", asimddp: "needed", crc32: "needed", fphp: "needed" };
+  it.each([
+    ["that ends at once", all, "if (!(word & rows[i].bit)) { puts(rows[i].name); exit(1); }", ""],
+    ["that marks", all, "if (!(word & rows[i].bit)) bad = 1;", "if (bad) return 1;"],
+    [
+      "that tells all",
+      all,
+      "if (!(word & rows[i].bit)) { puts(rows[i].name); bad = 1; }",
+      "if (bad) return 1;",
+    ],
+    [
+      "that tells, and goes on",
+      {},
+      'puts(word & rows[i].bit ? "yes" : rows[i].name);',
+      "if (n > 5) return 1;",
+    ],
+  ])("is told by a loop over a table: %s", async (_, told, each, behind) => {
+    const text = `${table} int main(int n, char **v) {
+  unsigned long word = getauxval(AT_HWCAP);
+  int bad = 0;
+  for (int i = 0; i < 4; i++) { ${each} }
+  ${behind}
+  return work(n);
+}`;
+    for (const option of ["-O0", "-O2", "-O3"]) {
+      const needed = Object.entries(await needsOf(text, option)).filter(([, need]) => need !== "mayBeUsed");
+      expect(Object.fromEntries(needed), option).toEqual(told);
+    }
+  });
+
+  it("may refuse by a table that nobody knows", async () => {
+    const text = `${head} int main(int n, char **v) {
+  unsigned long *rows = (unsigned long *)v, word = getauxval(AT_HWCAP);
+  for (int i = 0; i < 4; i++) if (!(word & rows[i])) ${ending}
+  return work(n);
+}`;
+    for (const option of ["-O0", "-O2"]) expect((await needsOf(text, option)).sve).toBe("undecided");
+  });
+
+  const structure = `${head}
+struct features { unsigned long lse, dot, crc, fp16; };
+#define A getauxval(AT_HWCAP)
+__attribute__((noinline)) void detect(struct features *f) {
+  unsigned long word = A;
+  f->lse = word & HWCAP_ATOMICS; f->dot = word & HWCAP_ASIMDDP; f->crc = word & HWCAP_CRC32; f->fp16 = word & HWCAP_FPHP;
+}
+`;
+  it.each([
+    ["that is refused by", "needed", "if (!f.dot) return 1;"],
+    ["that is told", undefined, 'puts(f.dot ? "fast" : "slow"); if (n > 4) return 1;'],
+  ])("is told by a structure that a function fills: %s", async (_, told, then) => {
+    const text = `${structure} int main(int n, char **v) { struct features f; detect(&f); ${then} return work(n + f.lse); }`;
+    for (const option of ["-O0", "-O2", "-O3"]) expect((await needsOf(text, option)).asimddp).toBe(told);
+  });
+
+  it("may refuse far below main, and behind many functions", async () => {
+    const numbers = Array.from({ length: 100 }, (_, each) => each);
+    const functions = numbers.map(
+      (each) => `__attribute__((noinline)) void f${each}(int n) { work(n + ${each}); }`,
+    );
+    const text = (then: string) => `${head} ${functions.join("\n")}
+__attribute__((noinline)) int able(void) { work(4); return !!${asks}; }
+__attribute__((noinline)) int deep(void) { work(3); return able(); }
+__attribute__((noinline)) int deeper(void) { work(2); return deep(); }
+__attribute__((noinline)) int deepest(void) { work(1); return deeper(); }
+int main(int n, char **v) { ${numbers.map((each) => `f${each}(n);`).join("")} if (!deepest()) ${then} return work(n); }`;
+    for (const option of ["-O0", "-O2"]) {
+      expect((await needsOf(text(ending), option)).sve, option).toBe("undecided");
+      expect((await needsOf(text('puts("slow");'), option)).sve, option).toBeUndefined();
+    }
+  });
+
   const field = (register: string, low: number) =>
     `({ unsigned long all; __asm__("mrs %0, ${register}" : "=r"(all)); (all >> ${low}) & 15; })`;
   it.each([
@@ -207,6 +285,30 @@ describe("a program by rustc for AArch64 that asks", needs(whyNoRust), () => {
 
   it("and panics may refuse", async () =>
     expect((await needsOfRust(text("sve", 'panic!("too old");'), "-O")).sve).toBe("undecided"));
+
+  it.each([
+    ["leaves", "needed", text("lse", leaving)],
+    ["panics", "undecided", text("lse", 'panic!("too old");')],
+    [
+      "gives an error back",
+      "undecided",
+      `fn main() -> Result<(), String> {
+    if !std::arch::is_aarch64_feature_detected!("lse") { return Err("too old".to_string()); }
+    println!("{}", std::env::args().count());
+    Ok(())
+}`,
+    ],
+    [
+      "leaves in a thread",
+      "undecided",
+      `fn main() { std::thread::spawn(|| { if !std::arch::is_aarch64_feature_detected!("lse") { ${leaving} } }).join().unwrap(); }`,
+    ],
+    ["goes on", "no", text("lse", 'eprintln!("slow");')],
+  ])("is told without optimization: one that %s", async (_, told, source) => {
+    const { atomics } = await needsOfRust(source, "-Copt-level=0");
+    if (told === "no") expect(atomics).not.toBe("needed");
+    else expect(atomics).toBe(told);
+  });
 
   it("and goes on needs nothing", async () =>
     expect((await needsOfRust(text("sve", 'eprintln!("slow");'), "-O")).sve).toBeOneOf([

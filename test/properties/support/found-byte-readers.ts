@@ -134,6 +134,7 @@ const rows: Readonly<Record<string, (given: Given, name: string) => unknown>> = 
     x86GoCode(memorySource(bytes), elf, ranges, fixedPointers(memorySource(bytes), elf)),
   AnswerNames: () => Array<string>(128).fill("avx2"),
   "readonly number[]": ({ elf }) => [elf.entry],
+  Kept: ({ elf }) => ({ places: new Map([[elf.entry, 8]]), by: new Set<number>() }),
   UseRange: () => () => undefined,
   "(from: number, to: number) => void": () => () => undefined,
   "(count: number) => void": () => () => undefined,

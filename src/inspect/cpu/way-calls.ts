@@ -1,0 +1,133 @@
+/** Tells where a way goes on at a call, at a jump to another function, and at the end of a function. */
+
+import { goCalls } from "./go-calls.ts";
+import { type Bits, noBits, numberOf, type Value } from "./known-bits.ts";
+import type { Answer, Callees, End, Leaving, Machine } from "./way-parts.ts";
+import {
+  firstData,
+  handedOut,
+  hasAsked,
+  isAsked,
+  isSuccess,
+  keptOf,
+  type Known,
+  type Node,
+} from "./way-states.ts";
+
+const mostCallers = 6;
+/** A panic of Rust, which may be caught, leads to functions that abort if it can not be thrown: these stand deeper. */
+const mostLeaving = 3;
+/** A function that answers has no more bytes; libgcc's own question has three times as many. */
+export const longestAnswer = 512;
+/** Addresses below 0 are of the stack. */
+export const stack = -(2 ** 40);
+/** Where a start leaves a result that no register has room for. */
+export const longResult = stack + 4096;
+
+interface Calling {
+  readonly callees: Callees;
+  readonly isError: (result: Bits) => boolean;
+  readonly machine: Machine;
+  readonly answer: Answer;
+}
+
+/** Is told how a way ends. */
+export interface Ends {
+  readonly add: (end: End) => unknown;
+}
+
+/** Tells where a way goes on at a call, a jump to a place, and the end of a function; null where the way ends. */
+export function callReader({ callees, isError, machine, answer }: Calling) {
+  const given = (registers: Known["registers"], value: Value | null | undefined) =>
+    keptOf(registers, machine, value);
+  const ofGo = callees.go === undefined ? null : goCalls(callees.go, machine);
+
+  function follow(done: Leaving, node: Node, found: Ends): Node | null {
+    const { target, isPointer, next } = done;
+    const isCall = done.kind === "call";
+    const first = node.registers.get(machine.argument);
+    const end = callees.endOf(target, isPointer);
+    if (end !== null) {
+      if (end === "status") found.add(statusEnd(first, "passed"));
+      else if (end !== "never") found.add(end === "aborts" ? "refused" : "thrown");
+      return null;
+    }
+    if (!isCall && !isPointer && !callees.isStart(target)) return { ...node, place: target };
+    const back = isCall ? { ...node, place: next } : null;
+    // Rust calls through a table of pointers.
+    const callee = isPointer ? (callees.pointerAt(target) ?? -1) : target;
+    const isShort =
+      callees.lengthFrom(callee) <= (callees.go?.longest ?? longestAnswer) &&
+      node.callers.length < mostCallers;
+    const isLeaving = node.callers.length < mostLeaving && callees.neverReturns(callee);
+    // Behind a call that does not return stands no code of the function.
+    const isLast = isCall && next >= (callees.endAround(node.place) ?? 0);
+    if (isLast && !(numberOf(first) === null && isShort && isLeaving)) {
+      found.add(statusEnd(first, "thrown"));
+      return null;
+    }
+    const names = callees.givenBack(callee, numberOf(first));
+    const isHanded =
+      first !== undefined &&
+      ("at" in first ? callees.hasAnswer(first.at) || hasAsked(node.registers, first.at) : first.asked);
+    const isEntered = names === null && isShort && (isHanded || callees.mayAnswer(callee) || isLeaving);
+    if (isEntered)
+      return {
+        ...node,
+        registers: ofGo?.entering(node.registers, isCall) ?? handedTo(node.registers, machine),
+        place: callee,
+        callers:
+          back === null ? node.callers : [...node.callers, { ...back, asks: callees.mayAnswer(callee) }],
+      };
+    const result = callees.givesAddress?.(callee) ? { at: callee } : names && answer(names, 0);
+    const isQuestion = names !== null && machine.isThorough === true;
+    const handed = [...node.registers].filter(
+      ([name]) => !isQuestion || name < 0 || machine.kept.has(name) || name >= firstData,
+    );
+    const registers = ofGo?.behind(callee, next, node.registers, result) ?? given(new Map(handed), result);
+    const after = { ...node, registers, flags: null };
+    return back === null ? returned(after, found) : { ...after, place: next };
+  }
+
+  function returned({ registers, callers, ...node }: Node, found: Ends): Node | null {
+    const result = registers.get(machine.result);
+    const caller = callers.at(-1);
+    if (caller === undefined) {
+      const bits = result === undefined || "at" in result ? noBits : result;
+      const isRefused = isError(bits);
+      found.add(isRefused ? "refused" : "passed");
+      const long = registers.get(longResult);
+      if (!isRefused && isSuccess(long === undefined || "at" in long ? bits : long)) found.add("zero");
+      return null;
+    }
+    if (ofGo !== null) {
+      const own = ofGo.back(caller.registers, registers);
+      return { ...node, place: caller.place, registers: own, flags: null, callers: callers.slice(0, -1) };
+    }
+    const data = [...registers].filter(([name]) => name >= firstData);
+    const own = given(new Map([...caller.registers, ...data]), result);
+    const top = caller.registers.get(machine.stack);
+    // The function's own stack is gone; what it wrote to the caller's stays.
+    if (top !== undefined && "at" in top)
+      for (const [name, value] of registers) if (name < 0 && name >= top.at) own.set(name, value);
+    // Also a number, as of a function that finds no such question.
+    if (result !== undefined && caller.asks && !("at" in result))
+      own.set(machine.result, { ...result, asked: true });
+    return { ...node, place: caller.place, registers: own, flags: null, callers: callers.slice(0, -1) };
+  }
+
+  return { follow, returned };
+}
+
+/** Of its own stack nobody else has an address yet. Where loops are followed round by round, numbers on the stack of callers would make too many ways. */
+const handedTo = (registers: Known["registers"], { isThorough = false }: Machine) =>
+  new Map(
+    [...registers].filter(
+      ([name, value]) => name !== handedOut[0] && (name >= 0 || !isThorough || isAsked(value)),
+    ),
+  );
+
+function statusEnd(status: Value | undefined, unknown: End): End {
+  const number = numberOf(status);
+  return number === null ? unknown : number === 0 ? "passed" : "refused";
+}
