@@ -11,7 +11,7 @@ const mostTimes = 8;
 export function exactRefusals(
   starts: readonly number[],
   context: Omit<Walk, "seen"> & {
-    /** Nobody can tell some answers from others. */
+    /** Nobody can tell some answers from others: none is sure. */
     readonly isMerged: () => boolean;
   },
 ): Refusals | null {
@@ -44,7 +44,7 @@ export function exactRefusals(
     const [refuses, mayRefuse] = [new Set<string>(), new Set<string>()];
     const alone = names.filter((name) => {
       const is = refusing([name]);
-      const isPlain = is === "always" && all === "always" && !name.includes("|");
+      const isPlain = is === "always" && all === "always" && !name.includes("|") && !context.isMerged();
       if (is !== "never") for (const each of featuresOf(name)) (isPlain ? refuses : mayRefuse).add(each);
       return is !== "never";
     });

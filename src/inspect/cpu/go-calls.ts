@@ -24,6 +24,8 @@ export interface Left {
   readonly results?: readonly Value[];
   /** Absent for a function that writes nowhere else. */
   readonly places?: readonly (readonly [place: number, value: Value])[];
+  /** The place of a result has one of several answers, and nobody knows which. */
+  readonly isMerged?: boolean;
 }
 
 interface Registers {

@@ -26,8 +26,8 @@ interface Asking extends Pick<Callees, "endOf" | "mayAnswer" | "go"> {
 
 /** Each function is known by its address. */
 export interface GoCode {
-  /** Functions that are short enough to be followed, and those of `others`. */
-  readonly called: (start: number, others?: ReadonlySet<number>) => readonly number[];
+  /** Functions that have no more bytes than `longest`, and those of `others`. */
+  readonly called: (start: number, longest: number, others?: ReadonlySet<number>) => readonly number[];
   /** In the order of the code. */
   readonly taken: (start: number) => readonly number[];
   readonly written: (start: number) => readonly number[];
@@ -40,8 +40,6 @@ export interface GoCode {
   readonly free: () => void;
 }
 
-/** A function that looks for some features, and makes an error for each, has some thousand bytes. */
-export const longestOfGo = 4096;
 /** No list of features is longer. */
 const longestList = 256;
 
@@ -91,8 +89,6 @@ export function x86GoCode(
   const data = dataOf(source, elf, pointers);
   const code = new Map<number, readonly X86Instruction[]>();
   const codeOf = (start: number) => remember(code, start, () => reader.instructions(start) ?? []);
-  const isFollowed = (target: number, others?: ReadonlySet<number>) =>
-    others?.has(target) || reader.lengthFrom(target) <= longestOfGo;
   const glances = new Map<number, ReturnType<typeof glanceAt>>();
   // A program has a megabyte of code that runs before `main`, and hardly any of it asks.
   const glanceOf = (start: number) =>
@@ -102,8 +98,10 @@ export function x86GoCode(
       return glanceAt(offset === null ? new Uint8Array(0) : source.read(offset, room), start);
     });
   return {
-    called: (start, others) =>
-      glanceOf(start).called.filter((each) => reader.isStart(each) && isFollowed(each, others)),
+    called: (start, longest, others) =>
+      glanceOf(start).called.filter(
+        (each) => reader.isStart(each) && (others?.has(each) || reader.lengthFrom(each) <= longest),
+      ),
     taken: (start) => codeOf(start).flatMap(({ takes }) => takes ?? []),
     written: (start) => codeOf(start).flatMap(({ writes }) => writes ?? []),
     numbers: (start) => codeOf(start).flatMap(({ at }) => numberIn(reader.bytesFrom(at)) ?? []),
@@ -168,13 +166,12 @@ export function arm64GoCode(
 ): GoCode {
   const arm = arm64Functions(source, elf, functions);
   const data = dataOf(source, elf, pointers);
-  const isFollowed = (target: number, others?: ReadonlySet<number>) =>
-    others?.has(target) || arm.lengthFrom(target) <= longestOfGo;
   const code = new Map<number, ReturnType<typeof addressesIn>>();
   const codeOf = (start: number) =>
     remember(code, start, () => addressesIn(arm.codeOf(start, longestFunction)));
   return {
-    called: (start, others) => codeOf(start).called.filter((each) => isFollowed(each, others)),
+    called: (start, longest, others) =>
+      codeOf(start).called.filter((each) => others?.has(each) || arm.lengthFrom(each) <= longest),
     taken: (start) => codeOf(start).taken,
     written: (start) => codeOf(start).written,
     // Nobody knows of which numbers a program for AArch64 asks.

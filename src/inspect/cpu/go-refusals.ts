@@ -9,10 +9,11 @@ import { type Elf, elfMachine } from "../elf/elf.ts";
 import { exactRefusals } from "./exact-refusals.ts";
 import type { FixedPointers } from "./fixed-pointers.ts";
 import { anyOf, type GoAnswers, goAnswers, isGoAnswer } from "./go-answers.ts";
-import { isLeaving, leftBy, mergesValues } from "./go-runtime-calls.ts";
-import { arm64GoCode, type GoCode, longestOfGo, x86GoCode } from "./go-code.ts";
+import { isLeaving, leftBy } from "./go-runtime-calls.ts";
+import { arm64GoCode, type GoCode, x86GoCode } from "./go-code.ts";
 import { goFunctionRanges, goFunctionsNamed } from "./go-functions.ts";
 import type { Ending } from "./named-calls.ts";
+import { longestAnswer } from "./way-calls.ts";
 import { mostStepsOfFile, noRefusals, type Refusals } from "./refusals.ts";
 
 /** A package path has no parenthesis, and its last name no dot; a method has one before its name. */
@@ -48,10 +49,18 @@ const isWanted = (name: string) =>
 
 /** More than any program has that was seen; where one has more, nothing is proved. */
 const [mostInits, mostKept, mostCallees] = [256, 2 ** 14, 1024];
-/** So many calls lead to the function that asks: Go hands on an error through some functions. */
-const [mostCalls, mostOfMain] = [2, 4];
-/** So many steps are taken through a program whose `main` does not seem to ask. */
-const mostStepsOfOthers = 4000;
+
+/** How far functions are followed: so many calls lead to the one that asks, and none of these has more bytes. */
+interface Reach {
+  readonly calls: number;
+  readonly longest: number;
+}
+/** Go hands on an error through some functions. */
+const near: Reach = { calls: 2, longest: longestAnswer };
+/** A function that looks for some features, and makes an error for each, has some thousand bytes. */
+const far: Reach = { calls: 4, longest: 4096 };
+/** So many steps are taken as far as that, and fewer through a program whose `main` does not seem to ask. */
+const [mostFar, mostOfOthers] = [20_000, 2000];
 
 export function goRefusals(source: ByteSource, elf: Elf, pointers: FixedPointers): Refusals {
   const names = goFunctionsNamed(source, elf, marks, isWanted);
@@ -92,72 +101,80 @@ function ofStarts(
     isBounded ||= all.length > most;
     return all.slice(0, most);
   };
-  const calledBy = (target: number) => code.called(target, questions).slice(0, mostCallees);
+  const calledBy = (target: number, { longest }: Reach) =>
+    code.called(target, longest, questions).slice(0, mostCallees);
   const leading = new Map<string, boolean>();
   /** The function asks, or calls one that does. */
-  const leads = (target: number, calls = mostCalls): boolean =>
+  const leads = (target: number, { calls, longest }: Reach): boolean =>
     remember(
       leading,
-      `${target} ${calls} ${places.size}`,
+      `${target} ${calls} ${longest} ${places.size}`,
       () =>
         questions.has(target) ||
         code.reads(target, places) ||
-        (calls > 0 && calledBy(target).some((each) => leads(each, calls - 1))),
+        (calls > 0 &&
+          calledBy(target, { calls, longest }).some((each) => leads(each, { calls: calls - 1, longest }))),
     );
   const [last] = [...names].find(([, name]) => name === main) ?? [];
   const all = [...names].filter(([, name]) => initOf.test(name) && !ownInit.test(name)).sort(byOrder);
   const askingInits = () =>
     bounded(
-      all.flatMap(([at]) => (leads(at) ? [at] : [])),
+      all.flatMap(([at, name]) => (leads(at, name.startsWith("main.") ? far : near) ? [at] : [])),
       mostInits,
     );
   // What one keeps the next one and `main` may read.
   for (const place of bounded(askingInits().flatMap(code.written), mostKept)) places.add(place);
   const inits = askingInits();
-  if (last !== undefined) bounded(code.called(last, questions), mostCallees);
-  const isMainAsking = last !== undefined && leads(last, mostOfMain);
-  const starts = [...inits, ...(last === undefined ? [] : [last])];
+  const mains = last === undefined ? [] : [last];
+  const starts = [...inits, ...mains];
   if (starts.length === 0) return noRefusals;
-  const entered = starts.flatMap((start) => [start, ...calledBy(start)]);
+  const entered = starts.flatMap((start) => [
+    start,
+    ...bounded(code.called(start, far.longest, questions), mostCallees),
+  ]);
   const recovering = new Set([...names].flatMap(([at, name]) => (name === deferred ? [at] : [])));
-  const mayRecover = entered.some((each) => code.called(each, recovering).some((at) => recovering.has(at)));
+  const mayRecover = entered.some((each) =>
+    code.called(each, near.longest, recovering).some((at) => recovering.has(at)),
+  );
   const copies = [...names].flatMap(([at, name]) => (copying.test(name) ? [at] : []));
   const isCopying = (target: number) => copies.some((at) => target >= at && target < (code.endOf(at) ?? at));
   // The numbers that a start writes down are those of which the start asks.
   const numbers = entered.flatMap(code.numbers).flatMap((each) => numbered?.[each] ?? []);
   const anyBit = numbered === null ? null : [anyOf(elf, numbers)];
   let [isHandedOut, isMerged] = [false, false];
-  const context = {
-    isError: () => false,
-    isMerged: () => isMerged,
-    ...code.walk({
-      ...{ answers, mayAnswer: (target: number) => leads(target, mostOfMain) || isCopying(target), anyBit },
-      givenBack: (target) => (questions.has(target) ? anyBit : null),
-      go: {
-        longest: longestOfGo,
-        handsOut() {
-          isHandedOut = true;
+  const ask = (all: readonly number[], reach: Reach, left: number) =>
+    exactRefusals(all, {
+      isError: () => false,
+      isMerged: () => isMerged,
+      budget: { left },
+      ...code.walk({
+        ...{ answers, mayAnswer: (target: number) => leads(target, reach) || isCopying(target), anyBit },
+        givenBack: (target) => (questions.has(target) ? anyBit : null),
+        go: {
+          longest: reach.longest,
+          handsOut() {
+            isHandedOut = true;
+          },
+          leaves(target, ...rest) {
+            const left = leftBy(names.get(target) ?? "", target, ...rest);
+            isMerged ||= left?.isMerged === true;
+            return left;
+          },
         },
-        leaves(target, ...rest) {
-          const name = names.get(target) ?? "";
-          isMerged ||= mergesValues(name);
-          return leftBy(name, target, ...rest);
+        endOf(target) {
+          const name = names.get(target);
+          const is = name === undefined ? undefined : endings.find(({ of }) => of.test(name))?.is;
+          return is === "panics" ? (mayRecover ? "throws" : "aborts") : (is ?? null);
         },
-      },
-      endOf(target) {
-        const name = names.get(target);
-        const is = name === undefined ? undefined : endings.find(({ of }) => of.test(name))?.is;
-        return is === "panics" ? (mayRecover ? "throws" : "aborts") : (is ?? null);
-      },
-    }),
-  };
-  const ask = (all: readonly number[], left: number) => exactRefusals(all, { ...context, budget: { left } });
+      }),
+    });
+  const asking = (reach: Reach) => mains.filter((each) => leads(each, reach));
   // A list may have answers of which the code of `main` tells nothing.
-  const found = isMainAsking
-    ? ask(starts, mostStepsOfFile)
-    : (ask(starts, mostStepsOfOthers) ?? ask(inits, mostStepsOfFile));
+  const found =
+    ask(starts, far, asking(far).length > 0 ? mostFar : mostOfOthers) ??
+    ask([...inits, ...asking(near)], near, mostStepsOfFile);
   // An `init` of a library that is too long to follow says nothing.
-  if (found === null) return { ...noRefusals, isWhole: !isMainAsking };
+  if (found === null) return { ...noRefusals, isWhole: asking(near).length === 0 };
   const { refuses, mayRefuse } = found;
   if (refuses.length + mayRefuse.length === 0) return { ...found, isWhole: !isBounded };
   // Whoever has its address may write an answer of its own.

@@ -2,7 +2,7 @@
 
 import { constant, numberOf, type Value } from "./known-bits.ts";
 import type { Left } from "./go-calls.ts";
-import type { Known } from "./way-states.ts";
+import { hasAsked, type Known } from "./way-states.ts";
 
 /** What makes an error gives no nil back; where Go's own `fmt.errorf` does, code behind the call makes another error. */
 const errors = /^(?:errors\.New|fmt\.[Ee]rrorf|github\.com\/pkg\/errors\.(?:New|Errorf))$/;
@@ -29,9 +29,6 @@ export const isLeaving = (name: string) =>
 
 /** Each call makes another object. All values of the maps of a type stand in one place: the last one for all. These stand above all data. */
 const [objects, maps, objectBytes] = [2 ** 50, 2 ** 51, 2 ** 12];
-
-/** All values of a map have been taken for one. */
-export const mergesValues = (name: string) => assigns.test(name);
 
 /** `taken` are the arguments, and `back` is the place behind the call. */
 export function leftBy(
@@ -62,7 +59,8 @@ export function leftBy(
     return { places: before === undefined ? [] : [[type + valueInIterator, before]] };
   }
   const value = { at: maps + type * objectBytes };
-  if (assigns.test(name) || accesses.test(name)) return { results: [value] };
+  const isMerged = hasAsked(kept, value.at);
+  if (assigns.test(name) || accesses.test(name)) return { results: [value], isMerged };
   const places = begins.test(name) ? iterator : null;
-  return places == null ? {} : { places: [[places + valueInIterator, value]] };
+  return places == null ? {} : { places: [[places + valueInIterator, value]], isMerged };
 }
