@@ -20,6 +20,8 @@ export interface Memory {
   readonly wrote?: (place: number, value: Value | null, bytes: number) => void;
   /** The length of a list at the start of the program. Where somebody counts, a way also keeps what is known of bytes that are not on the stack. */
   readonly lengthAt?: (place: number) => number | null;
+  /** Hears which data a way reads that was kept there before, or at the start of the program; `isAddress` of what stands there. */
+  readonly relies?: (place: number, isAddress: boolean) => void;
 }
 
 /** The names of the bits of an answer. A bit that several features have in common is in several lists. */
@@ -153,12 +155,15 @@ function placesOf({ registers, memory, answer }: State, isVector: boolean) {
 
   function read(place: number, bytes: number): Value | null {
     const kept = keptAt(place, bytes);
+    if (kept !== null && place >= 0) memory.relies?.(place, "at" in kept);
     if (place < 0 || kept !== null) return kept;
     const lists = memory.answerAt(place);
     if (lists !== null) return known.narrow(answered(lists, answer), bytes);
     const pointed = memory.pointerAt(place);
+    if (pointed !== null) memory.relies?.(place, true);
     if (pointed !== null) return { at: pointed };
     const length = memory.lengthAt?.(place) ?? null;
+    if (length !== null) memory.relies?.(place, false);
     return length === null
       ? (memory.constantAt?.(place, bytes) ?? null)
       : known.narrow(known.constant(length), bytes);

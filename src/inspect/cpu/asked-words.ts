@@ -35,6 +35,8 @@ export interface AskedWords {
   readonly pointers: Pick<FixedPointers, "at">;
   /** The length of a list at the start of the program; absent where nobody counts. */
   readonly lengthAt?: (place: number) => number | null;
+  /** Hears which data a way reads that was kept there before, or at the start of the program; `isAddress` of what stands there. */
+  readonly relies?: (place: number, isAddress: boolean) => void;
   /** The names of a bit that code tests by a number that nobody knows; null where no need is told. */
   readonly anyBit: readonly string[] | null;
 }

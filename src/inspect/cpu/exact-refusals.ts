@@ -13,19 +13,21 @@ export function exactRefusals(
   context: Omit<Walk, "seen"> & {
     /** Nobody can tell some answers from others: none is sure. */
     readonly isMerged: () => boolean;
+    /** Collects the addresses of all instructions on the ways. */
+    readonly visited: Set<number>;
   },
 ): Refusals | null {
   const seen = new Set<string>();
   const walk = walker({ ...context, seen });
   try {
     const begin = walk.begin(starts);
-    const fullMap = wayMap();
+    const fullMap = wayMap(context.visited);
     const full = walk.ends(begin, new Set(), true, fullMap);
     if (full.isCut) return null;
     const { places } = fullMap;
     /** `always`: no way passes. `may`: some way refuses that a CPU with all features does not go. */
     const refusing = (missing: readonly string[]): "always" | "may" | "never" | "cut" => {
-      const map = wayMap();
+      const map = wayMap(context.visited);
       const { ends, isCut } = walk.ends(begin, new Set(missing), true, map);
       if (isCut) return "cut";
       const hasPassed = full.ends.has("passed");

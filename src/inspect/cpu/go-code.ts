@@ -8,14 +8,17 @@ import { type ArmWord, arm64Functions, calledIn, pageIn } from "./arm64-function
 import type { Memory } from "./arm64-memory.ts";
 import { field, has } from "./arm64-words.ts";
 import { arm64Machine, keptByGo } from "./arm64-steps.ts";
+import { areWrittenByArm } from "./arm64-writers.ts";
+import type { AskedWords } from "./asked-words.ts";
 import type { FixedPointers } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
 import type { Walk } from "./refusal-ways.ts";
 import type { Callees } from "./way-parts.ts";
 import { functionReader, type X86Instruction } from "./x86-functions.ts";
+import { areWritten, type Kept } from "./x86-writers.ts";
 import { x86GoConvention, x86Machine } from "./x86-steps.ts";
 
-interface Asking extends Pick<Callees, "endOf" | "mayAnswer" | "go"> {
+interface Asking extends Pick<Callees, "endOf" | "mayAnswer" | "go">, Pick<AskedWords, "relies"> {
   /** The names of the bits that a called function gives back; null where no need is told. */
   readonly givenBack: (target: number) => readonly string[] | null;
   /** The names of the bits of answers, by their places. */
@@ -37,6 +40,10 @@ export interface GoCode {
   readonly reads: (start: number, places: ReadonlySet<number>) => boolean;
   readonly walk: (asking: Asking) => Pick<Walk, "callees" | "machineFor">;
   readonly endOf: (start: number) => number | null;
+  /** True for data that the program may write to. */
+  readonly isWritable: (place: number) => boolean;
+  /** True if code may write to one of the places, beside the instructions that are known to. */
+  readonly areWritten: (kept: Kept) => boolean;
   readonly free: () => void;
 }
 
@@ -63,6 +70,13 @@ function dataOf(source: ByteSource, elf: Elf, pointers: FixedPointers) {
   const lists: { readonly start: number; readonly end: number }[] = [];
   return {
     at,
+    isWritable: (place: number) =>
+      sections.some(
+        ({ type, flags, address, size }) =>
+          (flags & written) !== 0 &&
+          place >= address &&
+          place < address + (type === noBytes ? mostUnwritten : size),
+      ),
     /** Also a number in a list whose length was asked for. */
     lengthAt(place: number): number | null {
       if (lists.some(({ start, end }) => place >= start && place < end)) return wordAt(place) || null;
@@ -74,8 +88,8 @@ function dataOf(source: ByteSource, elf: Elf, pointers: FixedPointers) {
     },
   };
 }
-/** Of the flags of a section: in memory (System V ABI, SHF_ALLOC). */
-const allocated = 2;
+/** Of the flags of a section: may be written to, and in memory (System V ABI, SHF_WRITE and SHF_ALLOC). */
+const [written, allocated] = [1, 2];
 /** SHT_NOBITS: zeros, of which the section has no size here. */
 const [noBytes, mostUnwritten] = [8, 2 ** 24];
 
@@ -123,6 +137,8 @@ export function x86GoCode(
       };
     },
     endOf: reader.endAround,
+    isWritable: data.isWritable,
+    areWritten: (kept) => areWritten(kept, source, elf),
     free: reader.free,
   };
 }
@@ -180,9 +196,9 @@ export function arm64GoCode(
       const { read, taken } = codeOf(start);
       return [...read, ...taken].some((place) => places.has(place));
     },
-    walk({ answers, ...asking }) {
+    walk({ answers, relies, ...asking }) {
       const memory: Memory = {
-        ...{ codeAt: arm.codeAt, pointerAt: data.at, lengthAt: data.lengthAt },
+        ...{ codeAt: arm.codeAt, pointerAt: data.at, lengthAt: data.lengthAt, ...(relies && { relies }) },
         answerAt(place) {
           const names = answers.get(place);
           return names === undefined ? null : [names];
@@ -195,6 +211,8 @@ export function arm64GoCode(
       };
     },
     endOf: arm.endAround,
+    isWritable: data.isWritable,
+    areWritten: (kept) => areWrittenByArm(kept, source, elf),
     free: () => {},
   };
 }

@@ -142,12 +142,20 @@ function ofStarts(
   const numbers = entered.flatMap(code.numbers).flatMap((each) => numbered?.[each] ?? []);
   const anyBit = numbered === null ? null : [anyOf(elf, numbers)];
   let [isHandedOut, isMerged] = [false, false];
+  const kept = { places: new Map<number, number>(), by: new Set<number>(), pointers: new Set<number>() };
+  const relies = (place: number, isAddress: boolean) => {
+    if (kept.places.has(place) || !code.isWritable(place)) return;
+    kept.places.set(place, isAddress ? 8 : 1);
+    if (isAddress) kept.pointers.add(place);
+  };
   const ask = (all: readonly number[], reach: Reach, left: number) =>
     exactRefusals(all, {
+      visited: kept.by,
       isError: () => false,
       isMerged: () => isMerged,
       budget: { left },
       ...code.walk({
+        relies,
         ...{ answers, mayAnswer: (target: number) => leads(target, reach) || isCopying(target), anyBit },
         givenBack: (target) => (questions.has(target) ? anyBit : null),
         go: {
@@ -178,5 +186,6 @@ function ofStarts(
   const { refuses, mayRefuse } = found;
   if (refuses.length + mayRefuse.length === 0) return { ...found, isWhole: !isBounded };
   // Whoever has its address may write an answer of its own.
-  return isHandedOut ? { ...found, refuses: [], mayRefuse: [...refuses, ...mayRefuse].sort() } : found;
+  const isSure = !isHandedOut && (refuses.length === 0 || kept.places.size === 0 || !code.areWritten(kept));
+  return !isSure ? { ...found, refuses: [], mayRefuse: [...refuses, ...mayRefuse].sort() } : found;
 }

@@ -88,6 +88,7 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
         if (budget.left < 0) return { ends: found, decided, unclear, known, open, sides, isCut };
         if (steps === mostSteps) break;
         met = now.met ?? -1;
+        map?.visited.add(now.place);
         now = step(now, { found: told, decided, unclear, known, open, sides, queue });
       }
     }

@@ -67,7 +67,7 @@ export function allRefusals(
     if (name === atLoading)
       return code.some(mayEnd) && words.mayAnswer(address) ? [{ ...own(), isWhole: true }] : [];
     if (![address, ...called].some(mayAnswer)) return [];
-    const kept: Kept = { places: new Map(), by: new Set() };
+    const kept = { places: new Map<number, number>(), by: new Set<number>() };
     const keeping = own({ mayKeep: (place, bytes, by) => keep(kept, place, bytes, by) });
     const isSure = kept.places.size === 0 || keeping.refuses.length === 0 || !areWritten(kept);
     const plain = isSure ? keeping : withMarks(own({ mayKeep: () => false }), keeping);
@@ -92,7 +92,12 @@ export function allRefusals(
   };
 }
 
-function keep({ places, by }: Kept, place: number, bytes: number, at: number): boolean {
+function keep(
+  { places, by }: { readonly places: Map<number, number>; readonly by: Set<number> },
+  place: number,
+  bytes: number,
+  at: number,
+): boolean {
   places.set(place, Math.max(bytes, places.get(place) ?? 0));
   by.add(at);
   return true;

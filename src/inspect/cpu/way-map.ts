@@ -3,6 +3,8 @@
 import type { End } from "./way-parts.ts";
 
 export interface WayMap {
+  /** The addresses of all instructions on the ways. */
+  readonly visited: Set<number>;
   /** The places in which ways met. */
   readonly places: ReadonlySet<string>;
   /** A way leads from a node to a node; -1 is the start. */
@@ -15,7 +17,7 @@ export interface WayMap {
   readonly refuses: (known: ReadonlySet<string>, mayJoin: boolean) => boolean;
 }
 
-export function wayMap(): WayMap {
+export function wayMap(visited: Set<number>): WayMap {
   const before = new Map<number, number[]>();
   const placeOf = new Map<number, string>();
   const ended: Record<End, number[]> = { passed: [], zero: [], refused: [], thrown: [] };
@@ -25,6 +27,7 @@ export function wayMap(): WayMap {
     return all;
   };
   return {
+    visited,
     get places() {
       return new Set(placeOf.values());
     },

@@ -39,13 +39,16 @@ export function operandReader(instruction: Instruction, readAt: ReturnType<typeo
 export function memoryReader(reader: FunctionReader, words: AskedWords, answer: Answer) {
   return (place: number, bytes: number, registers: Known["registers"]): Value | null => {
     const kept = keptAt(registers, place, bytes);
+    if (kept !== null && place >= 0) words.relies?.(place, "at" in kept);
     if (place < 0 || kept !== null) return kept;
     const word = words.at(place);
     if (word !== null) return narrow(answer(word.names, word.shift), bytes);
     if (words.isZeroAtFirst?.(place)) return { ...constant(0), asked: true };
     const pointed = words.pointers.at(place);
+    if (pointed !== null) words.relies?.(place, true);
     if (pointed !== null) return { at: pointed };
     const length = words.lengthAt?.(place) ?? null;
+    if (length !== null) words.relies?.(place, false);
     if (length !== null) return narrow(constant(length), bytes);
     // The cases of a switch stand in constants, and so does a table of the bits that a program asks for.
     const number = bytes > 4 ? null : reader.constantAt(place);
