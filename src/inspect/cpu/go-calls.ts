@@ -16,8 +16,10 @@ export interface GoRules {
     taken: readonly (Value | undefined)[],
     kept: Known["registers"],
   ) => Left | null;
-  /** Is told that such a function gets the address of a structure with an answer. */
-  readonly handsOut: () => void;
+  /** Where the function stands that another one runs, by what this takes; null for others. */
+  readonly runs: (target: number, taken: readonly (Value | undefined)[]) => number | null;
+  /** Is told which addresses such a function gets, and whether a structure with an answer stands there. */
+  readonly handsOut: (place: number, hasAnswer: boolean) => void;
 }
 
 export interface Left {
@@ -30,7 +32,6 @@ export interface Left {
 
 interface Registers {
   readonly result: number;
-  readonly argument: number;
   readonly moreResults?: readonly number[];
   readonly pushed?: number;
   readonly stack: number;
@@ -44,13 +45,13 @@ const writtenBytes = 256;
 
 const addressOf = (value: Value | undefined) => (value !== undefined && "at" in value ? value.at : null);
 
-export function goCalls(
-  go: GoRules,
-  { result, argument, moreResults = [], pushed = 0, stack, kept }: Registers,
-) {
+export function goCalls(go: GoRules, { result, moreResults = [], pushed = 0, stack, kept }: Registers) {
   const results = [result, ...moreResults];
+  const takenIn = (registers: Known["registers"]) => results.map((name) => registers.get(name));
 
   return {
+    /** The function that is called in the end. */
+    run: (target: number, registers: Known["registers"]) => go.runs(target, takenIn(registers)) ?? target,
     /** The stack of a called function is below that of the caller. */
     entering(registers: Known["registers"], isCall: boolean): Map<number, Value> {
       const top = addressOf(registers.get(stack));
@@ -64,10 +65,10 @@ export function goCalls(
       before: Known["registers"],
       given: Value | null,
     ): Map<number, Value> {
-      const taken = [argument, ...moreResults].map((name) => before.get(name));
+      const taken = takenIn(before);
       const structures = taken.flatMap((value) => addressOf(value) ?? []);
       const left = go.leaves(callee, next, taken, before);
-      if (left === null && structures.some((at) => hasAsked(before, at, handedBytes))) go.handsOut();
+      if (left === null) for (const at of structures) go.handsOut(at, hasAsked(before, at, handedBytes));
       const isWritten = (name: number) =>
         (left === null || left.places !== undefined) &&
         name < 0 &&

@@ -8,6 +8,7 @@ import { type ArmWord, arm64Functions, calledIn, pageIn } from "./arm64-function
 import type { Memory } from "./arm64-memory.ts";
 import { field, has } from "./arm64-words.ts";
 import { arm64Machine, keptByGo } from "./arm64-steps.ts";
+import { armConstants } from "./arm64-constants.ts";
 import { areWrittenByArm } from "./arm64-writers.ts";
 import type { AskedWords } from "./asked-words.ts";
 import type { FixedPointers } from "./fixed-pointers.ts";
@@ -40,6 +41,8 @@ export interface GoCode {
   readonly reads: (start: number, places: ReadonlySet<number>) => boolean;
   readonly walk: (asking: Asking) => Pick<Walk, "callees" | "machineFor">;
   readonly endOf: (start: number) => number | null;
+  /** The address that stands in a place at the start of the program; null for others. */
+  readonly pointerAt: (place: number) => number | null;
   /** True for data that the program may write to. */
   readonly isWritable: (place: number) => boolean;
   /** True if code may write to one of the places, beside the instructions that are known to. */
@@ -137,6 +140,7 @@ export function x86GoCode(
       };
     },
     endOf: reader.endAround,
+    pointerAt: data.at,
     isWritable: data.isWritable,
     areWritten: (kept) => areWritten(kept, source, elf),
     free: reader.free,
@@ -198,6 +202,7 @@ export function arm64GoCode(
     },
     walk({ answers, relies, ...asking }) {
       const memory: Memory = {
+        constantAt: armConstants(source, elf),
         ...{ codeAt: arm.codeAt, pointerAt: data.at, lengthAt: data.lengthAt, ...(relies && { relies }) },
         answerAt(place) {
           const names = answers.get(place);
@@ -211,6 +216,7 @@ export function arm64GoCode(
       };
     },
     endOf: arm.endAround,
+    pointerAt: data.at,
     isWritable: data.isWritable,
     areWritten: (kept) => areWrittenByArm(kept, source, elf),
     free: () => {},

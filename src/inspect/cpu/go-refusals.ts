@@ -14,6 +14,7 @@ import { arm64GoCode, type GoCode, x86GoCode } from "./go-code.ts";
 import { goFunctionRanges, goFunctionsNamed } from "./go-functions.ts";
 import type { Ending } from "./named-calls.ts";
 import { longestAnswer } from "./way-calls.ts";
+import { longestHanded } from "./way-states.ts";
 import { mostStepsOfFile, noRefusals, type Refusals } from "./refusals.ts";
 
 /** A package path has no parenthesis, and its last name no dot; a method has one before its name. */
@@ -31,18 +32,32 @@ const endings: readonly { readonly of: RegExp; readonly is: Ending | "panics" }[
 ];
 /** Functions that copy what is kept are entered in the middle. */
 const copying = /^runtime\.duff(?:copy|zero)$/;
+/** Runs the function behind its second argument. */
+const once = /^sync\.\(\*Once\)\.(?:Do|doSlow)$/;
 /** Called by functions with a `defer`, which may catch a panic. */
 const deferred = "runtime.deferreturn";
 
 const main = "main.main";
 
 /** What stands in the names, of which only few are looked at. */
-const marks = ["/cpu", ".init", main, "os.Exit", ".Fatal", "runtime.", "errors.", "fmt.", "strings.Join"];
+const marks = [
+  "/cpu",
+  ".init",
+  main,
+  "os.Exit",
+  ".Fatal",
+  "runtime.",
+  "errors.",
+  "fmt.",
+  "strings.Join",
+  "sync.(*Once)",
+];
 const isWanted = (name: string) =>
   name === main ||
   name === deferred ||
   isLeaving(name) ||
   copying.test(name) ||
+  once.test(name) ||
   initOf.test(name) ||
   isGoAnswer(name) ||
   endings.some(({ of }) => of.test(name));
@@ -143,6 +158,7 @@ function ofStarts(
   const anyBit = numbered === null ? null : [anyOf(elf, numbers)];
   let [isHandedOut, isMerged] = [false, false];
   const kept = { places: new Map<number, number>(), by: new Set<number>(), pointers: new Set<number>() };
+  const given = new Set<number>();
   const relies = (place: number, isAddress: boolean) => {
     if (kept.places.has(place) || !code.isWritable(place)) return;
     kept.places.set(place, isAddress ? 8 : 1);
@@ -160,8 +176,13 @@ function ofStarts(
         givenBack: (target) => (questions.has(target) ? anyBit : null),
         go: {
           longest: reach.longest,
-          handsOut() {
-            isHandedOut = true;
+          runs(target, [, run]) {
+            const isOnce = once.test(names.get(target) ?? "");
+            return isOnce && run !== undefined && "at" in run ? code.pointerAt(run.at) : null;
+          },
+          handsOut(place, hasAnswer) {
+            isHandedOut ||= hasAnswer;
+            if (code.isWritable(place)) given.add(place);
           },
           leaves(target, ...rest) {
             const left = leftBy(names.get(target) ?? "", target, ...rest);
@@ -186,6 +207,10 @@ function ofStarts(
   const { refuses, mayRefuse } = found;
   if (refuses.length + mayRefuse.length === 0) return { ...found, isWhole: !isBounded };
   // Whoever has its address may write an answer of its own.
-  const isSure = !isHandedOut && (refuses.length === 0 || kept.places.size === 0 || !code.areWritten(kept));
+  const isGiven = [...kept.places.keys()].some((place) =>
+    [...given].some((at) => place >= at && place < at + longestHanded),
+  );
+  const isSure =
+    !isHandedOut && !isGiven && (refuses.length === 0 || kept.places.size === 0 || !code.areWritten(kept));
   return !isSure ? { ...found, refuses: [], mayRefuse: [...refuses, ...mayRefuse].sort() } : found;
 }

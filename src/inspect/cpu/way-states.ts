@@ -36,7 +36,7 @@ export const isAsked = (value: Value) => "asked" in value && value.asked;
 export const handedOut: readonly [name: number, value: Value] = [firstData - 1, { ...noBits, asked: true }];
 
 /** A structure of an answer has so many bytes. */
-const longestHanded = 64;
+export const longestHanded = 64;
 
 /** An answer that the program has made itself stands behind the address. */
 export const hasAsked = (registers: Known["registers"], at: number, bytes = longestHanded): boolean =>
