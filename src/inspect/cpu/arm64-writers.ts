@@ -28,10 +28,18 @@ export function areWrittenByArm(
       [place - mostInFront, place + 8].map((each) => Math.floor(each / 4096)),
     ),
   );
-  const mayWrite = (word: number, page: number): boolean => {
+  const mayWrite = (word: number, page: number, behind: number): boolean => {
     const number = field(word, 10, 12);
-    // ADD of a number.
-    if (has(word, 0xffc0_0000, 0x9100_0000)) return isIn(page * 4096 + number, mostInFront);
+    const target = page * 4096 + number;
+    // ADD of a number. Go's assembler uses X27 in the next instruction alone: LDP, STP and others have no room for the number.
+    if (has(word, 0xffc0_0000, 0x9100_0000)) {
+      const isPair =
+        field(word, 0, 5) === 27 && field(behind, 5, 5) === 27 && has(behind, 0x3b80_0000, 0x2900_0000);
+      if (!isPair) return isIn(target, mostInFront);
+      return field(behind, 22, 1) === 0
+        ? isIn(target, 2 * longestStore)
+        : pointers.has(target) || pointers.has(target + 8);
+    }
     if (!has(word, 0x3b00_0000, 0x3900_0000)) return isIn(page * 4096, 4096);
     const isVector = field(word, 26, 1) === 1;
     const isLong = isVector && field(word, 23, 1) === 1;
@@ -54,7 +62,12 @@ export function areWrittenByArm(
           const isUser =
             field(user, 5, 5) === field(word, 0, 5) &&
             (has(user, 0x0a00_0000, 0x0800_0000) || has(user, 0x1f80_0000, 0x1100_0000));
-          if (isUser && !by.has(address + from + next) && mayWrite(user, page)) return true;
+          if (
+            isUser &&
+            !by.has(address + from + next) &&
+            mayWrite(user, page, next + 8 <= bytes.length ? view.getUint32(next + 4, true) : 0)
+          )
+            return true;
           if (field(user, 0, 5) === field(word, 0, 5)) break;
         }
       }
