@@ -23,6 +23,8 @@ export function areWrittenByArm(
   if (places.size > mostPlaces) return true;
   const isIn = (target: number, bytes: number) =>
     [...places].some(([place, own]) => target > place - bytes && target < place + own);
+  // Go has the address of what has no bytes where a section begins.
+  const ends = new Set(elf.sections.flatMap(({ address, size }) => [address, address + size]));
   const pages = new Set(
     [...places.keys()].flatMap((place) =>
       [place - mostInFront, place + 8].map((each) => Math.floor(each / 4096)),
@@ -35,7 +37,7 @@ export function areWrittenByArm(
     if (has(word, 0xffc0_0000, 0x9100_0000)) {
       const isPair =
         field(word, 0, 5) === 27 && field(behind, 5, 5) === 27 && has(behind, 0x3b80_0000, 0x2900_0000);
-      if (!isPair) return isIn(target, mostInFront);
+      if (!isPair) return !ends.has(target) && isIn(target, mostInFront);
       return field(behind, 22, 1) === 0
         ? isIn(target, 2 * longestStore)
         : pointers.has(target) || pointers.has(target + 8);
