@@ -54,17 +54,7 @@ function sumOf(one: Value | null, other: Value | null, isMinus: boolean): Value 
   if (other !== null && "at" in other && a !== null && !isMinus)
     return { at: other.at + (known.numberOf(one) ?? 0) };
   if (one === null || other === null || "at" in one || "at" in other) return unclear(one, other);
-  return addedBits(one, isMinus ? known.not(other) : other, isMinus ? 1n : 0n);
-}
-
-/** The sum of two numbers, as far as all bits below are known. */
-function addedBits(one: Bits, other: Bits, carry: bigint): Bits {
-  const full = known.maskOf(8);
-  const most = ((full ^ one.zeros) + (full ^ other.zeros) + carry) & full;
-  const least = (one.ones + other.ones + carry) & full;
-  const carries = (full ^ most ^ one.zeros ^ other.zeros) | (least ^ one.ones ^ other.ones);
-  const isKnown = (one.zeros | one.ones) & (other.zeros | other.ones) & carries;
-  return { zeros: (full ^ most) & isKnown, ones: least & isKnown, asked: one.asked || other.asked };
+  return known.added(one, isMinus ? known.not(other) : other, isMinus ? 1n : 0n);
 }
 
 /** What an instruction of arithmetic leaves in its register; `flags` are undefined where these stay. `toStack`: register 31 is the stack's. */

@@ -26,6 +26,8 @@ export interface AskedWords {
   readonly endOf: (target: number, isPointer: boolean) => Ending | null;
   /** A function that ends the program by what it calls, as Rust's own exit does. */
   readonly neverReturns: (target: number) => boolean;
+  /** A function that writes down the words, as libgcc's own question does. */
+  readonly isQuestion: (target: number) => boolean;
   /** The place is in Rust's question. */
   readonly isRustQuestion: (place: number) => boolean;
   /** A function that hands on the answer. */
@@ -93,6 +95,7 @@ export function askedWords(
     }
   const endless = new Map<number, boolean>();
   const handing = new Map<string, boolean>();
+  const own = new Map<number, boolean>();
   const [first, last] = [Math.min(...words.keys()), Math.max(...words.keys())];
   const wordAt = (place: number) => {
     if (!(place >= first && place < last + 8)) return null;
@@ -117,6 +120,13 @@ export function askedWords(
     },
     neverReturns: (target) => remember(endless, target, () => isEndless(target, reader)),
     isRustQuestion: rust.isAround,
+    isQuestion: (target) =>
+      remember(own, target, () => {
+        const code = asking.get(target) === 0 ? (reader.instructions(target) ?? []) : [];
+        return code.some(({ reads, writes, takes }) =>
+          [reads, writes, takes].some((each) => each !== null && isNear(each)),
+        );
+      }),
     mayAnswer: (target) => handsOn(target, mostThrough),
   };
 

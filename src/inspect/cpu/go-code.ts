@@ -131,7 +131,7 @@ export function x86GoCode(
           return names === undefined ? null : { names, shift: 0 };
         },
         ...{ leaf: () => null, neverReturns: () => false, hasAnswer: () => false },
-        ...{ hasRust: false, isRustQuestion: () => false, anyBit },
+        ...{ hasRust: false, isRustQuestion: () => false, isQuestion: () => false, anyBit },
         ...{ pointers: data, lengthAt: data.lengthAt },
       };
       return {

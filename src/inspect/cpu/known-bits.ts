@@ -70,6 +70,15 @@ function made(zeros: bigint, ones: bigint, a: Bits, b: Bits): Bits {
   return { zeros: zeros & full, ones: ones & full, asked: a.asked || b.asked };
 }
 
+/** The sum of two numbers, as far as all bits below are known. */
+export function added(one: Bits, other: Bits, carry = 0n): Bits {
+  const most = ((full ^ one.zeros) + (full ^ other.zeros) + carry) & full;
+  const least = (one.ones + other.ones + carry) & full;
+  const carries = (full ^ most ^ one.zeros ^ other.zeros) | (least ^ one.ones ^ other.ones);
+  const isKnown = (one.zeros | one.ones) & (other.zeros | other.ones) & carries;
+  return made((full ^ most) & isKnown, least & isKnown, one, other);
+}
+
 /** What an instruction leaves in its first operand of so many bytes; null where nobody knows. */
 export function resultOf(
   mnemonic: Mnemonic,
@@ -84,18 +93,21 @@ export function resultOf(
   if (mnemonic === Mnemonic.Or) return or(a, b);
   if (mnemonic === Mnemonic.Xor) return xor(a, b);
   if (mnemonic === Mnemonic.Not) return not(a);
-  const own = numberOf(one);
-  const sum = (number: number | bigint): Bits => ({ ...constant(number, bytes), asked: a.asked || b.asked });
-  if (mnemonic === Mnemonic.Neg) return own === null ? null : sum(-own);
-  if (own !== null && mnemonic === Mnemonic.Inc) return sum(own + 1);
-  if (own !== null && mnemonic === Mnemonic.Dec) return sum(own - 1);
+  if (one === null) return null;
+  if (mnemonic === Mnemonic.Neg) return narrow(added(constant(0), not(a), 1n), bytes);
+  if (mnemonic === Mnemonic.Inc) return narrow(added(a, constant(1)), bytes);
+  if (mnemonic === Mnemonic.Dec) return narrow(added(a, constant(-1)), bytes);
+  if (other === null) return null;
+  if (mnemonic === Mnemonic.Sub) return narrow(added(a, not(b), 1n), bytes);
+  if (mnemonic === Mnemonic.Add) return narrow(added(a, b), bytes);
   const all = numberOf(other);
-  if (one === null || all === null) return null;
-  if (mnemonic === Mnemonic.Sub) return own === null ? null : sum(own - all);
-  if (mnemonic === Mnemonic.Add) return own === null ? null : sum(own + all);
+  if (all === null) return null;
   const count = all & (bytes > 4 ? 63 : 31);
-  if (mnemonic === Mnemonic.Sar)
-    return own === null ? null : sum(BigInt.asIntN(8 * bytes, one.ones) >> BigInt(count));
+  if (mnemonic === Mnemonic.Sar && numberOf(one) !== null)
+    return { ...constant(BigInt.asIntN(8 * bytes, one.ones) >> BigInt(count), bytes), asked: a.asked };
+  const bit = constant(1n << BigInt(count));
+  if (mnemonic === Mnemonic.Bts) return or(a, bit);
+  if (mnemonic === Mnemonic.Btr) return and(a, not(bit));
   if (mnemonic === Mnemonic.Shr) return shiftRight(a, count, bytes);
   return mnemonic === Mnemonic.Shl ? shiftLeft(a, count) : null;
 }
@@ -139,6 +151,8 @@ export function shiftedIn(
 /** What is known of a number that is one of two. */
 export const oneOf = (a: Bits, b: Bits): Bits => made(a.zeros & b.zeros, a.ones & b.ones, a, b);
 
+const testsOfBits: ReadonlySet<Mnemonic> = new Set([Mnemonic.Bt, Mnemonic.Bts, Mnemonic.Btr]);
+
 export function flagsOf(
   mnemonic: Mnemonic,
   one: Bits | null,
@@ -147,7 +161,7 @@ export function flagsOf(
   result: Bits | null,
   bytes: number,
 ): Flags | null {
-  const place = mnemonic === Mnemonic.Bt ? numberOf(other) : null;
+  const place = testsOfBits.has(mnemonic) ? numberOf(other) : null;
   if (one !== null && place !== null) {
     const bit = 1n << BigInt(place & (bytes > 4 ? 63 : 31));
     const carry = (one.ones & bit) !== 0n ? true : (one.zeros & bit) !== 0n ? false : null;

@@ -27,8 +27,11 @@ export const refusedBy = (refuses: readonly string[]): Readonly<Record<string, s
 
 /** Of all ways through a file, and no more than bytes may be decoded: a hostile file has thousands of starts. */
 export const mostStepsOfFile = 300_000;
+
 /** So many functions that a start calls may hand on the answer. */
 export const mostCallees = 64;
+/** On x86-64 a start calls no more; of one that does, nobody knows. */
+const mostCalled = 4096;
 
 /** `starts` have a name and an address each. `areWritten` tells whether others than the instructions that keep an answer may write there. */
 export function allRefusals(
@@ -39,7 +42,12 @@ export function allRefusals(
 ): Refusals {
   const budget = { left: Math.min(mostStepsOfFile, reader.budget) };
   // No way leads through the whole of Rust's question.
-  const lengthFrom = (address: number) => (words.isRustQuestion(address) ? 0 : reader.lengthFrom(address));
+  const lengthFrom = (address: number) =>
+    words.isRustQuestion(address)
+      ? 0
+      : words.isQuestion(address)
+        ? Number.POSITIVE_INFINITY
+        : reader.lengthFrom(address);
   const keepers = keepersOf(starts, reader, words);
   const writtenBy = (start: number) => writtenIn(reader.instructions(start) ?? []);
   const before = new Set(keepers.flatMap(writtenBy));
@@ -57,7 +65,7 @@ export function allRefusals(
     been.add(address);
     const code = reader.instructions(address) ?? [];
     const first = name === atLoading ? [] : keepers;
-    const called = code.flatMap(({ target }) => target ?? []).slice(0, mostCallees);
+    const called = [...new Set(code.flatMap(({ target }) => target ?? []))];
     const own = (more: Partial<AskedWords> = {}) =>
       refusalsOf([...first, address], {
         ...{ isError, mayGiveError: name === rustMain, callees, budget },
@@ -66,7 +74,8 @@ export function allRefusals(
     // A constructor gives no answer back: it refuses by a call that ends the program. Of thousands each is looked at alone.
     if (name === atLoading)
       return code.some(mayEnd) && words.mayAnswer(address) ? [{ ...own(), isWhole: true }] : [];
-    if (![address, ...called].some(mayAnswer)) return [];
+    if (called.length > mostCalled) return [{ ...noRefusals, isWhole: false }];
+    if (keepers.length === 0 && ![address, ...called].some(mayAnswer)) return [];
     const kept = { places: new Map<number, number>(), by: new Set<number>() };
     const keeping = own({ mayKeep: (place, bytes, by) => keep(kept, place, bytes, by) });
     const isSure = kept.places.size === 0 || keeping.refuses.length === 0 || !areWritten(kept);
@@ -111,16 +120,14 @@ function withMarks(plain: Refusals, marked: Refusals): Refusals {
 
 const [mostConstructors, mostKeepers] = [256, 8];
 
-/** Constructors that ask, and may keep the answer for `main`. libgcc's own question is longer. */
+/** Constructors that ask, and may keep the answer for `main`. */
 function keepersOf(
   starts: Parameters<typeof allRefusals>[0],
   reader: FunctionReader,
   words: AskedWords,
 ): readonly number[] {
   const isKeeper = (address: number) =>
-    reader.lengthFrom(address) <= longestAnswer &&
-    words.mayAnswer(address) &&
-    writtenIn(reader.instructions(address) ?? []).length > 0;
+    reader.lengthFrom(address) <= longestAnswer && words.mayAnswer(address) && !words.isQuestion(address);
   const isProgram = starts.some(({ name }) => name === "main");
   const constructors = isProgram ? starts.filter(({ name }) => name === atLoading) : [];
   const asking = constructors.slice(0, mostConstructors).filter(({ address }) => isKeeper(address));

@@ -17,7 +17,7 @@ import {
 const mostCallers = 6;
 /** A panic of Rust, which may be caught, leads to functions that abort if it can not be thrown: these stand deeper. */
 const mostLeaving = 3;
-/** A function that answers has no more bytes; libgcc's own question has three times as many. */
+/** A function that answers mostly has no more bytes. */
 export const longestAnswer = 512;
 /** Addresses below 0 are of the stack. */
 export const stack = -(2 ** 40);
@@ -38,6 +38,11 @@ export interface Ends {
 
 /** Tells where a way goes on at a call, a jump to a place, and the end of a function; null where the way ends. */
 export function callReader({ callees, isError, machine, answer }: Calling) {
+  // In Go a register has what was left there: few functions take many arguments.
+  const isHandedOn = (name: number) =>
+    callees.go !== undefined
+      ? name === machine.argument
+      : name >= 0 && name < handedOut[0] && !machine.kept.has(name) && !machine.untaken.has(name);
   const given = (registers: Known["registers"], value: Value | null | undefined) =>
     keptOf(registers, machine, value);
   const ofGo = callees.go === undefined ? null : goCalls(callees.go, machine);
@@ -68,10 +73,10 @@ export function callReader({ callees, isError, machine, answer }: Calling) {
       return null;
     }
     const names = callees.givenBack(callee, numberOf(first));
-    const isHanded =
-      first !== undefined &&
-      ("at" in first ? callees.hasAnswer(first.at) || hasAsked(node.registers, first.at) : first.asked);
-    const isEntered = names === null && isShort && (isHanded || callees.mayAnswer(callee) || isLeaving);
+    const isAnswer = (value: Value) =>
+      "at" in value ? callees.hasAnswer(value.at) || hasAsked(node.registers, value.at) : value.asked;
+    const isHanded = () => [...node.registers].some(([name, value]) => isHandedOn(name) && isAnswer(value));
+    const isEntered = names === null && isShort && (callees.mayAnswer(callee) || isLeaving || isHanded());
     if (isEntered)
       return {
         ...node,

@@ -1,6 +1,6 @@
 /** Tells states of a way through a program apart, and forgets what is known where too many ways meet. */
 
-import { type Bits, type Flags, maskOf, noBits, numberOf, type Value } from "./known-bits.ts";
+import { type Bits, type Flags, maskOf, noBits, numberOf, oneOf, type Value } from "./known-bits.ts";
 
 export interface Known {
   /** By the number of the register; below 0 by the place on the stack, for the CPU's answers alone; from {@link firstData} on by the place of data. */
@@ -44,9 +44,9 @@ export const hasAsked = (registers: Known["registers"], at: number, bytes = long
     ([name, value]) => name >= at && name < at + bytes && name !== handedOut[0] && isAsked(value),
   );
 
-/** So many ways meet in a place with other values each, as behind many options. Then they go on as one way, with the CPU's answers alone. */
+/** So many ways meet in a place with other values each, as behind many options. Then they go on with what they have in common, and with the CPU's answers. */
 const mostMeetings = 16;
-/** So many, and the numbers on the stack are forgotten. */
+/** So many, and of numbers on the stack and in data only what they have in common. */
 const mostOfStack = 3;
 
 /** A loop that clears the stack makes a value in each round. */
@@ -60,7 +60,7 @@ export function withoutNumbers(values: Known["registers"]): Map<number, Value> {
 /** Tells with what a way goes on from a place where many have met. A way that meets itself, as in a loop, does so `mostRounds` times beside. */
 export function meetings(mostRounds: number): (node: Node) => Node {
   const counts = new Map<string, { met: number; rounds: number; forks: number }>();
-  const earlier = new Map<string, Known["registers"]>();
+  const common = new Map<string, Known["registers"]>();
   return (node) => {
     const place = placesOf(node);
     const forks = node.forks ?? 0;
@@ -68,24 +68,30 @@ export function meetings(mostRounds: number): (node: Node) => Node {
     const isRound = before.forks === forks && before.rounds < mostRounds;
     const met = before.met + (isRound ? 0 : 1);
     counts.set(place, { met, rounds: before.rounds + (isRound ? 1 : 0), forks });
-    if (met > mostMeetings || node.registers.size > mostKnown) {
-      const first = earlier.get(place) ?? node.registers;
-      earlier.set(place, first);
-      return withAnswersAlone(node, first);
-    }
-    return met > mostOfStack ? { ...node, registers: withoutNumbers(node.registers) } : node;
+    const isMany = met > mostMeetings || node.registers.size > mostKnown;
+    if (!isMany && met <= mostOfStack) return node;
+    const shared = inCommon(node.registers, common.get(place));
+    common.set(place, shared);
+    const isOwn = (name: number, value: Value) =>
+      isAsked(value) || name === handedOut[0] || (!isMany && name >= 0 && name < firstData);
+    const own = [...node.registers].filter(([name, value]) => isOwn(name, value));
+    const flags = isMany && !node.flags?.asked ? null : node.flags;
+    return { ...node, registers: new Map([...shared, ...own]), flags };
   };
 }
 
-/** Addresses on the stack stay where they are as before: a loop may go through a list there. */
-function withAnswersAlone(node: Node, before: Known["registers"]): Node {
-  const isSame = (name: number, { at }: { readonly at: number }) => {
-    const old = before.get(name);
-    return at < 0 && old !== undefined && "at" in old && old.at === at;
-  };
-  const isKept = (name: number, value: Value) => isAsked(value) || ("at" in value && isSame(name, value));
-  const registers = new Map([...node.registers].filter(([name, value]) => isKept(name, value)));
-  return { ...node, registers, flags: node.flags?.asked ? node.flags : null };
+/** What two have in common: of addresses the same ones, of numbers the bits. */
+function inCommon(some: Known["registers"], others: Known["registers"] = some): Known["registers"] {
+  return new Map(
+    [...some].flatMap(([name, value]): [number, Value][] => {
+      const other = others.get(name);
+      if (other === undefined) return [];
+      if ("at" in value || "at" in other)
+        return "at" in value && "at" in other && value.at === other.at ? [[name, value]] : [];
+      const both = oneOf(value, other);
+      return (both.zeros | both.ones) === 0n ? [] : [[name, both]];
+    }),
+  );
 }
 
 export const placesOf = ({ place, callers, following }: Pick<Node, "place" | "callers" | "following">) =>

@@ -2,7 +2,7 @@
 
 import { type Instruction, MemorySizeExt, Mnemonic, OpKind, Register, RegisterExt } from "iced-x86";
 import type { AskedWords } from "./asked-words.ts";
-import { constant, isHigh, maskOf, narrow, numberOf, type Value } from "./known-bits.ts";
+import { added, constant, isHigh, maskOf, narrow, numberOf, shiftLeft, type Value } from "./known-bits.ts";
 import type { Answer } from "./way-parts.ts";
 import type { Known } from "./way-states.ts";
 import type { FunctionReader } from "./x86-functions.ts";
@@ -89,6 +89,21 @@ export function placeIn(instruction: Instruction, registers: Known["registers"])
   return (
     base + Number(BigInt.asIntN(64, instruction.memoryDisplacement)) + index * instruction.memoryIndexScale
   );
+}
+
+/** The sum of registers that LEA computes: an address, or a number as far as its bits are known. */
+export function computedBy(instruction: Instruction, registers: Known["registers"]): Value | null {
+  const place = placeIn(instruction, registers);
+  const parts = [instruction.memoryBase, instruction.memoryIndex].map((register) =>
+    register === Register.None ? constant(0) : registers.get(RegisterExt.fullRegister(register)),
+  );
+  const [base, index] = parts;
+  const isNumber = instruction.memoryBase !== Register.None || instruction.memoryIndex !== Register.None;
+  if (!isNumber || instruction.isIpRelMemoryOperand || base === undefined || index === undefined)
+    return place === null ? null : { at: place };
+  if ("at" in base || "at" in index) return place === null ? null : { at: place };
+  const scaled = shiftLeft(index, Math.log2(instruction.memoryIndexScale));
+  return added(added(base, scaled), constant(instruction.memoryDisplacement));
 }
 
 /** What a register has as a part of an address; null for what nobody knows. */

@@ -34,7 +34,15 @@ import {
 import type { Answer } from "./way-parts.ts";
 import { firstData, handedOut, isAsked, type Known, withoutNumbers } from "./way-states.ts";
 import type { FunctionReader } from "./x86-functions.ts";
-import { bytesOf, memoryReader, operandReader, placeIn, stackMove, storedAt } from "./x86-operands.ts";
+import {
+  bytesOf,
+  computedBy,
+  memoryReader,
+  operandReader,
+  placeIn,
+  stackMove,
+  storedAt,
+} from "./x86-operands.ts";
 
 const { RAX, RBX, RCX, RDX, RSP } = Register;
 const moves: ReadonlySet<Mnemonic> = new Set([Mnemonic.Mov, Mnemonic.Movzx]);
@@ -115,8 +123,8 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
     else if (moves.has(mnemonic)) set(second);
     else if (mnemonic === Mnemonic.Movsxd) set(other && signed(other));
     else if (mnemonic === Mnemonic.Lea) {
-      const isNumber = counts && hasNumber(instruction, registers);
-      if (place !== null) set(isNumber ? narrow(constant(place), size) : { at: place });
+      const value = computedBy(instruction, registers);
+      set(value === null || "at" in value ? value : narrow(value, size));
     } else if (mnemonic === Mnemonic.Add) set(sumOf(first, second));
     else if (mnemonic === Mnemonic.Sub)
       set(sumOf(first, other && resultOf(Mnemonic.Neg, other, null, false, 8)));
@@ -147,10 +155,6 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
     },
   };
 }
-
-/** The base of an address is a number. */
-const hasNumber = (instruction: Instruction, registers: Known["registers"]) =>
-  numberOf(registers.get(RegisterExt.fullRegister(instruction.memoryBase))) !== null;
 
 /** What SUB leaves of two addresses; null for others. */
 function distanceOf(mnemonic: Mnemonic, one: Value | null, other: Value | null, size: number): Bits | null {
