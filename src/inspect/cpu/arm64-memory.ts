@@ -27,11 +27,12 @@ export interface Memory {
 /** The names of the bits of an answer. A bit that several features have in common is in several lists. */
 export type Lists = readonly (readonly string[])[];
 
-/** The bits that a CPU without some features answers. */
-export function answered(lists: Lists, answer: Answer): Bits {
+/** The bits that a CPU without some features answers; those that it has as well where somebody looks. */
+export function answered(lists: Lists, answer: Answer, hasOnes = false): Bits {
   const all = lists.map((names) => answer(names, 0));
   const zeros = all.reduce((sum, each) => sum | each.zeros, 0n);
-  return { zeros, ones: all.reduce((sum, each) => sum & each.ones, known.maskOf(8)) & ~zeros, asked: true };
+  const ones = hasOnes ? all.reduce((sum, each) => sum & each.ones, known.maskOf(8)) : 0n;
+  return { zeros, ones, asked: true };
 }
 
 export interface State {
@@ -158,7 +159,7 @@ function placesOf({ registers, memory, answer }: State, isVector: boolean) {
     if (kept !== null && place >= 0) memory.relies?.(place, "at" in kept);
     if (place < 0 || kept !== null) return kept;
     const lists = memory.answerAt(place);
-    if (lists !== null) return known.narrow(answered(lists, answer), bytes);
+    if (lists !== null) return known.narrow(answered(lists, answer, memory.lengthAt !== undefined), bytes);
     const pointed = memory.pointerAt(place);
     if (pointed !== null) memory.relies?.(place, true);
     if (pointed !== null) return { at: pointed };

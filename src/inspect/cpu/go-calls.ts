@@ -16,8 +16,6 @@ export interface GoRules {
     taken: readonly (Value | undefined)[],
     kept: Known["registers"],
   ) => Left | null;
-  /** Where the function stands that another one runs, by what this takes; null for others. */
-  readonly runs: (target: number, taken: readonly (Value | undefined)[]) => number | null;
   /** Is told which addresses such a function gets, and whether a structure with an answer stands there. */
   readonly handsOut: (place: number, hasAnswer: boolean) => void;
 }
@@ -47,11 +45,8 @@ const addressOf = (value: Value | undefined) => (value !== undefined && "at" in 
 
 export function goCalls(go: GoRules, { result, moreResults = [], pushed = 0, stack, kept }: Registers) {
   const results = [result, ...moreResults];
-  const takenIn = (registers: Known["registers"]) => results.map((name) => registers.get(name));
 
   return {
-    /** The function that is called in the end. */
-    run: (target: number, registers: Known["registers"]) => go.runs(target, takenIn(registers)) ?? target,
     /** The stack of a called function is below that of the caller. */
     entering(registers: Known["registers"], isCall: boolean): Map<number, Value> {
       const top = addressOf(registers.get(stack));
@@ -65,7 +60,7 @@ export function goCalls(go: GoRules, { result, moreResults = [], pushed = 0, sta
       before: Known["registers"],
       given: Value | null,
     ): Map<number, Value> {
-      const taken = takenIn(before);
+      const taken = results.map((name) => before.get(name));
       const structures = taken.flatMap((value) => addressOf(value) ?? []);
       const left = go.leaves(callee, next, taken, before);
       if (left === null) for (const at of structures) go.handsOut(at, hasAsked(before, at, handedBytes));

@@ -41,8 +41,6 @@ export interface GoCode {
   readonly reads: (start: number, places: ReadonlySet<number>) => boolean;
   readonly walk: (asking: Asking) => Pick<Walk, "callees" | "machineFor">;
   readonly endOf: (start: number) => number | null;
-  /** The address that stands in a place at the start of the program; null for others. */
-  readonly pointerAt: (place: number) => number | null;
   /** True for data that the program may write to. */
   readonly isWritable: (place: number) => boolean;
   /** True if code may write to one of the places, beside the instructions that are known to. */
@@ -140,7 +138,6 @@ export function x86GoCode(
       };
     },
     endOf: reader.endAround,
-    pointerAt: data.at,
     isWritable: data.isWritable,
     areWritten: (kept) => areWritten(kept, source, elf),
     free: reader.free,
@@ -216,7 +213,6 @@ export function arm64GoCode(
       };
     },
     endOf: arm.endAround,
-    pointerAt: data.at,
     isWritable: data.isWritable,
     areWritten: (kept) => areWrittenByArm(kept, source, elf),
     free: () => {},

@@ -32,32 +32,18 @@ const endings: readonly { readonly of: RegExp; readonly is: Ending | "panics" }[
 ];
 /** Functions that copy what is kept are entered in the middle. */
 const copying = /^runtime\.duff(?:copy|zero)$/;
-/** Runs the function behind its second argument. */
-const once = /^sync\.\(\*Once\)\.(?:Do|doSlow)$/;
 /** Called by functions with a `defer`, which may catch a panic. */
 const deferred = "runtime.deferreturn";
 
 const main = "main.main";
 
 /** What stands in the names, of which only few are looked at. */
-const marks = [
-  "/cpu",
-  ".init",
-  main,
-  "os.Exit",
-  ".Fatal",
-  "runtime.",
-  "errors.",
-  "fmt.",
-  "strings.Join",
-  "sync.(*Once)",
-];
+const marks = ["/cpu", ".init", main, "os.Exit", ".Fatal", "runtime.", "errors.", "fmt.", "strings.Join"];
 const isWanted = (name: string) =>
   name === main ||
   name === deferred ||
   isLeaving(name) ||
   copying.test(name) ||
-  once.test(name) ||
   initOf.test(name) ||
   isGoAnswer(name) ||
   endings.some(({ of }) => of.test(name));
@@ -176,10 +162,6 @@ function ofStarts(
         givenBack: (target) => (questions.has(target) ? anyBit : null),
         go: {
           longest: reach.longest,
-          runs(target, [, run]) {
-            const isOnce = once.test(names.get(target) ?? "");
-            return isOnce && run !== undefined && "at" in run ? code.pointerAt(run.at) : null;
-          },
           handsOut(place, hasAnswer) {
             isHandedOut ||= hasAnswer;
             if (code.isWritable(place)) given.add(place);

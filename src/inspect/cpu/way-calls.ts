@@ -60,8 +60,7 @@ export function callReader({ callees, isError, machine, answer }: Calling) {
     if (!isCall && !isPointer && !callees.isStart(target)) return { ...node, place: target };
     const back = isCall ? { ...node, place: next } : null;
     // Rust calls through a table of pointers.
-    const called = isPointer ? (callees.pointerAt(target) ?? -1) : target;
-    const callee = ofGo?.run(called, node.registers) ?? called;
+    const callee = isPointer ? (callees.pointerAt(target) ?? -1) : target;
     const isShort =
       callees.lengthFrom(callee) <= (callees.go?.longest ?? longestAnswer) &&
       node.callers.length < mostCallers;
