@@ -125,7 +125,9 @@ function placesOf({ registers, memory, answer }: State, isVector: boolean) {
       for (const [half, key] of halvesOf(name).entries()) {
         const [at, own] = [place === null ? null : place + 8 * half, Math.min(8, bytes - 8 * half)];
         const value = at === null ? null : own <= 0 ? known.constant(0) : read(at, own);
-        setHalf(registers, key, value);
+        // Go copies lists of addresses so.
+        const isKept = value === null || !("at" in value) || memory.lengthAt !== undefined;
+        setHalf(registers, key, isKept ? value : null);
       }
       return;
     }
@@ -143,6 +145,7 @@ function placesOf({ registers, memory, answer }: State, isVector: boolean) {
     for (const [half, key] of halvesOf(name).entries()) {
       const own = Math.min(8, bytes - 8 * half);
       const value = registers.get(key) ?? null;
+      if (own <= 0) continue;
       if (value !== null && "at" in value) {
         leave(place + 8 * half, value, own);
         continue;
