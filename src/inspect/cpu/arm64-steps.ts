@@ -24,7 +24,7 @@ export function arm64Machine(memory: Memory, answer: Answer, keeps = kept): Mach
   return {
     ...{
       result: 0,
-      argument: 0,
+      arguments: [0],
       stack,
       kept: keeps,
       untaken: keeps === kept ? temporary : new Set<number>(),

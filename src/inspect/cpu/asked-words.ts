@@ -30,6 +30,8 @@ export interface AskedWords {
   readonly isQuestion: (target: number) => boolean;
   /** The place is in Rust's question. */
   readonly isRustQuestion: (place: number) => boolean;
+  /** A function that asks by itself. */
+  readonly asks: (target: number) => boolean;
   /** A function that hands on the answer. */
   readonly mayAnswer: (target: number) => boolean;
   /** The place has an answer. */
@@ -127,6 +129,7 @@ export function askedWords(
           [reads, writes, takes].some((each) => each !== null && isNear(each)),
         );
       }),
+    asks: (target) => asking.get(target) === 0,
     mayAnswer: (target) => handsOn(target, mostThrough),
   };
 

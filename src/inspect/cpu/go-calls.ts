@@ -4,8 +4,6 @@ import type { Value } from "./known-bits.ts";
 import { firstData, hasAsked, isAsked, type Known } from "./way-states.ts";
 
 export interface GoRules {
-  /** So long are functions that hand on the answer. */
-  readonly longest: number;
   /**
    * What a function that nobody follows leaves, by what it takes: results in their order, and what stands in places. null for a function that may write
    * wherever it gets an address.

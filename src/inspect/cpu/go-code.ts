@@ -19,7 +19,7 @@ import { functionReader, type X86Instruction } from "./x86-functions.ts";
 import { areWritten, type Kept } from "./x86-writers.ts";
 import { x86GoConvention, x86Machine } from "./x86-steps.ts";
 
-interface Asking extends Pick<Callees, "endOf" | "mayAnswer" | "go">, Pick<AskedWords, "relies"> {
+interface Asking extends Pick<Callees, "endOf" | "mayAnswer" | "go" | "longest">, Pick<AskedWords, "relies"> {
   /** The names of the bits that a called function gives back; null where no need is told. */
   readonly givenBack: (target: number) => readonly string[] | null;
   /** The names of the bits of answers, by their places. */
@@ -129,7 +129,13 @@ export function x86GoCode(
           return names === undefined ? null : { names, shift: 0 };
         },
         ...{ leaf: () => null, neverReturns: () => false, hasAnswer: () => false },
-        ...{ hasRust: false, isRustQuestion: () => false, isQuestion: () => false, anyBit },
+        ...{
+          hasRust: false,
+          isRustQuestion: () => false,
+          isQuestion: () => false,
+          asks: () => false,
+          anyBit,
+        },
         ...{ pointers: data, lengthAt: data.lengthAt },
       };
       return {

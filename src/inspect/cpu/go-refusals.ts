@@ -160,8 +160,8 @@ function ofStarts(
         relies,
         ...{ answers, mayAnswer: (target: number) => leads(target, reach) || isCopying(target), anyBit },
         givenBack: (target) => (questions.has(target) ? anyBit : null),
+        longest: () => reach.longest,
         go: {
-          longest: reach.longest,
           handsOut(place, hasAnswer) {
             isHandedOut ||= hasAnswer;
             if (code.isWritable(place)) given.add(place);

@@ -98,3 +98,25 @@ export function missingAside(
   };
   return all.isCut ? [] : found(names.filter((name) => name !== "-"));
 }
+
+/**
+ * The names without which some branch leads to its refusal alone, where on other CPUs it leads on too. Of so many names that nobody can look at each: halves
+ * are looked at while a half has such a branch.
+ */
+export function refusingNames(
+  names: readonly string[],
+  { walk, begin, always, budget }: Search,
+): readonly string[] {
+  const refusals = always.ways.refusals();
+  const isForced = (some: readonly string[]) => {
+    const { ways, isCut } = walk.ends(begin, new Set(some));
+    const sides = ways.sides();
+    return isCut || refusals.some(([refusing, passing]) => sides.has(refusing) && !sides.has(passing));
+  };
+  const found = (some: readonly string[]): readonly string[] => {
+    if (some.length === 0 || (budget.left >= 0 && !isForced(some))) return [];
+    const half = Math.ceil(some.length / 2);
+    return some.length === 1 ? some : [...found(some.slice(0, half)), ...found(some.slice(half))];
+  };
+  return found(names.filter((name) => name !== "-"));
+}

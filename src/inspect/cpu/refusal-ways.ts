@@ -2,7 +2,8 @@
 
 import type { Bits, Value } from "./known-bits.ts";
 import type { Answer, Machine, Callees, End } from "./way-parts.ts";
-import { callReader, type Ends, longResult, stack } from "./way-calls.ts";
+import { callReader, longResult, stack } from "./way-calls.ts";
+import { waySides } from "./way-sides.ts";
 import type { WayMap } from "./way-map.ts";
 import { firstData, keyOf, type Known, meetings, type Node, placesOf } from "./way-states.ts";
 
@@ -57,42 +58,45 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
     const unclear: Unclear[] = [];
     const known = new Set<number>();
     const open = new Set<number>();
-    const been = new Map<string, number>();
+    const been = new Set<string>();
     const sides: Sides = new Map();
     const meet = meetings(machine.isThorough ? mostRounds : 0);
+    const ways = waySides();
     const queue = [from];
-    let [isCut, met] = [false, -1];
-    const told: Ends = {
-      add(end) {
-        found.add(end);
-        map?.end(met, end);
-      },
-    };
+    let isCut = false;
     for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
       let now: Node | null = node;
+      let last = ways.leave(node);
       isMeeting = true;
       for (let steps = 0; now !== null; steps++) {
         if (isMeeting) {
           const first = keyOf(now);
-          if (!been.has(first)) now = meet(now);
-          const key = been.has(first) ? first : keyOf(now);
-          const number = been.get(key) ?? been.size;
-          map?.lead(now.met ?? -1, number);
+          const met = been.has(first) ? now : meet(now);
+          const key = met === now ? first : keyOf(met);
+          ways.lead(last, key);
+          map?.lead(last, key);
           if (been.has(key)) break;
-          been.set(key, number);
-          map?.meet(number, placesOf(now));
-          now = { ...now, met: number };
+          been.add(key);
+          map?.meet(key, placesOf(met));
+          [now, last] = [met, key];
         }
         // Nobody knows how a way ends that is too long.
         isCut ||= steps === mostSteps || --budget.left < 0;
-        if (budget.left < 0) return { ends: found, decided, unclear, known, open, sides, isCut };
+        if (budget.left < 0) return { ends: found, decided, unclear, known, open, sides, ways, isCut };
         if (steps === mostSteps) break;
-        met = now.met ?? -1;
         map?.visited.add(now.place);
-        now = step(now, { found: told, decided, unclear, known, open, sides, queue });
+        const own = new Set<End>();
+        const before = queue.length;
+        now = step(now, { found: own, decided, unclear, known, open, sides, queue });
+        for (const each of queue.slice(before)) if (last !== null) ways.enter(each, last);
+        for (const end of own) {
+          found.add(end);
+          ways.end(last, end);
+          map?.end(last, end);
+        }
       }
     }
-    return { ends: found, decided, unclear, known, open, sides, isCut };
+    return { ends: found, decided, unclear, known, open, sides, ways, isCut };
   }
 
   /** The node at the start of functions that run one behind the other, with what is known of data. */
@@ -134,7 +138,7 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
     if (done.kind === "return") {
       const { callers, following, registers } = node;
       return callers.length === 0 && following.length > 0
-        ? { ...begin(following, registers), ...(node.met === undefined ? {} : { met: node.met }) }
+        ? begin(following, registers)
         : calls.returned(node, found);
     }
     if (done.kind === "trap" || done.kind === "lost") {
@@ -156,7 +160,7 @@ type Sides = Map<number, { readonly branch: number; readonly then: Node }>;
 
 /** What following finds. */
 interface Following {
-  readonly found: Ends;
+  readonly found: Set<End>;
   /** Where the CPU's answer has decided, behind the branch. */
   readonly decided: Decided[];
   readonly unclear: Unclear[];

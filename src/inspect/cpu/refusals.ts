@@ -3,7 +3,14 @@
 import { findMarch } from "../../hardware/cpu-marches.ts";
 import type { AskedWords } from "./asked-words.ts";
 import { type Bits, maskOf } from "./known-bits.ts";
-import { decidingSets, mayBeRefusal, missingAside, type Search, someOfEach } from "./refusal-search.ts";
+import {
+  decidingSets,
+  mayBeRefusal,
+  missingAside,
+  refusingNames,
+  type Search,
+  someOfEach,
+} from "./refusal-search.ts";
 import { type Walk, walker } from "./refusal-ways.ts";
 import { longestAnswer } from "./way-calls.ts";
 import type { FunctionReader, X86Instruction } from "./x86-functions.ts";
@@ -25,8 +32,9 @@ export const noRefusals: Refusals = { refuses: [], mayRefuse: [], isWhole: true 
 export const refusedBy = (refuses: readonly string[]): Readonly<Record<string, string>> =>
   Object.fromEntries(refuses.map((name) => [name, "a question, and a refusal"]));
 
-/** Of all ways through a file, and no more than bytes may be decoded: a hostile file has thousands of starts. */
+/** Of all ways through a file, and no more than bytes may be decoded where these are more than what a small program needs: a hostile file has thousands of starts. */
 export const mostStepsOfFile = 300_000;
+const mostStepsOfSmall = 120_000;
 
 /** So many functions that a start calls may hand on the answer. */
 export const mostCallees = 64;
@@ -40,7 +48,7 @@ export function allRefusals(
   words: AskedWords,
   areWritten: (kept: Kept) => boolean,
 ): Refusals {
-  const budget = { left: Math.min(mostStepsOfFile, reader.budget) };
+  const budget = { left: Math.min(mostStepsOfFile, Math.max(mostStepsOfSmall, reader.budget)) };
   // No way leads through the whole of Rust's question.
   const lengthFrom = (address: number) =>
     words.isRustQuestion(address)
@@ -54,7 +62,9 @@ export function allRefusals(
   const reads = ({ reads: place }: X86Instruction) => place !== null && before.has(place);
   const mayAnswer = (target: number) =>
     words.mayAnswer(target) || (before.size > 0 && (reader.instructions(target) ?? []).some(reads));
-  const callees = { ...reader, ...words, mayAnswer, lengthFrom, pointerAt: words.pointers.at };
+  const isProgram = starts.some(({ name }) => name === "main" || name === rustMain);
+  const longest = (target: number) => (isProgram && words.asks(target) ? longestAsking : longestAnswer);
+  const callees = { ...reader, ...words, mayAnswer, lengthFrom, longest, pointerAt: words.pointers.at };
   const been = new Set<number>();
   const isConstructor = ({ name }: { readonly name: string }) => name === atLoading;
   // `main` before constructors, of which a library has thousands.
@@ -118,6 +128,9 @@ function withMarks(plain: Refusals, marked: Refusals): Refusals {
   return { ...plain, mayRefuse: [...new Set([...plain.mayRefuse, ...more])].sort() };
 }
 
+/** A function of a program that asks, and fills in many features, may have so many bytes. NumPy's is too much for the bounds of a module. */
+const longestAsking = 4096;
+
 const [mostConstructors, mostKeepers] = [256, 8];
 
 /** Constructors that ask, and may keep the answer for `main`. */
@@ -152,6 +165,9 @@ export const errors: readonly { readonly of: RegExp; readonly is: (result: Bits)
   },
 ];
 
+/** So many ways are followed for each name, from their start and from branches. */
+const walksOfName = 4;
+
 const featuresOf = (name: string) => findMarch(name)?.features ?? name.split("|");
 
 /** Of starts that run one behind the other. A bit whose name is a list, with | between, stands for one of the features, and nobody knows for which. */
@@ -160,6 +176,7 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
   const walk = walker({ ...context, seen });
   try {
     const begin = walk.begin(starts);
+    const left = context.budget.left;
     const always = walk.ends(begin, new Set());
     if (always.isCut && seen.size === 0) return { ...noRefusals, isWhole: false };
     const givesZero = context.mayGiveError === true && always.ends.has("zero");
@@ -170,7 +187,13 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
     const told = new Set<string>();
     const resolved = new Set<number>();
     const search: Search = { walk, begin, always, budget: context.budget };
-    for (const names of decidingSets([...seen], search)) {
+    const isLong =
+      context.callees.longest !== undefined &&
+      (left - context.budget.left) * seen.size * walksOfName > context.budget.left;
+    const sets = isLong
+      ? refusingNames([...seen], search).map((name) => [name])
+      : decidingSets([...seen], search);
+    for (const names of sets) {
       if (names.some((name) => told.has(name))) continue;
       const without = new Set(names);
       const { ends, decided, known, isCut } = walk.ends(begin, without);
@@ -178,6 +201,7 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
       const isPlain = !isCut && ends.size === 1 && ends.has("refused") && always.ends.has("passed");
       const isBranch =
         isPlain ||
+        isLong ||
         (givesZero && !isCut && !ends.has("zero")) ||
         someOfEach(decided).some((node) => !walk.ends(node, without).ends.has("passed"));
       if (context.isHidden && context.budget.left < 0) break;
@@ -198,7 +222,7 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
     if (isUnclear)
       for (const name of seen)
         if (name !== "-") for (const feature of name.split("|")) mayRefuse.add(feature);
-    if (told.size === 0 && !context.isHidden)
+    if (told.size === 0 && !isLong && !context.isHidden)
       for (const name of missingAside([...seen], search, context.mayGiveError === true))
         for (const feature of featuresOf(name)) mayRefuse.add(feature);
     return {

@@ -31,26 +31,16 @@ interface Calling {
   readonly answer: Answer;
 }
 
-/** Is told how a way ends. */
-export interface Ends {
-  readonly add: (end: End) => unknown;
-}
-
 /** Tells where a way goes on at a call, a jump to a place, and the end of a function; null where the way ends. */
 export function callReader({ callees, isError, machine, answer }: Calling) {
-  // In Go a register has what was left there: few functions take many arguments.
-  const isHandedOn = (name: number) =>
-    callees.go !== undefined
-      ? name === machine.argument
-      : name >= 0 && name < handedOut[0] && !machine.kept.has(name) && !machine.untaken.has(name);
   const given = (registers: Known["registers"], value: Value | null | undefined) =>
     keptOf(registers, machine, value);
   const ofGo = callees.go === undefined ? null : goCalls(callees.go, machine);
 
-  function follow(done: Leaving, node: Node, found: Ends): Node | null {
+  function follow(done: Leaving, node: Node, found: Set<End>): Node | null {
     const { target, isPointer, next } = done;
     const isCall = done.kind === "call";
-    const first = node.registers.get(machine.argument);
+    const first = node.registers.get(machine.arguments[0]);
     const end = callees.endOf(target, isPointer);
     if (end !== null) {
       if (end === "status") found.add(statusEnd(first, "passed"));
@@ -62,7 +52,7 @@ export function callReader({ callees, isError, machine, answer }: Calling) {
     // Rust calls through a table of pointers.
     const callee = isPointer ? (callees.pointerAt(target) ?? -1) : target;
     const isShort =
-      callees.lengthFrom(callee) <= (callees.go?.longest ?? longestAnswer) &&
+      callees.lengthFrom(callee) <= (callees.longest?.(callee) ?? longestAnswer) &&
       node.callers.length < mostCallers;
     const isLeaving = node.callers.length < mostLeaving && callees.neverReturns(callee);
     // Behind a call that does not return stands no code of the function.
@@ -74,7 +64,11 @@ export function callReader({ callees, isError, machine, answer }: Calling) {
     const names = callees.givenBack(callee, numberOf(first));
     const isAnswer = (value: Value) =>
       "at" in value ? callees.hasAnswer(value.at) || hasAsked(node.registers, value.at) : value.asked;
-    const isHanded = () => [...node.registers].some(([name, value]) => isHandedOn(name) && isAnswer(value));
+    const isHanded = () =>
+      machine.arguments.some((name) => {
+        const value = node.registers.get(name);
+        return value !== undefined && isAnswer(value);
+      });
     const isEntered = names === null && isShort && (callees.mayAnswer(callee) || isLeaving || isHanded());
     if (isEntered)
       return {
@@ -94,7 +88,7 @@ export function callReader({ callees, isError, machine, answer }: Calling) {
     return back === null ? returned(after, found) : { ...after, place: next };
   }
 
-  function returned({ registers, callers, ...node }: Node, found: Ends): Node | null {
+  function returned({ registers, callers, ...node }: Node, found: Set<End>): Node | null {
     const result = registers.get(machine.result);
     const caller = callers.at(-1);
     if (caller === undefined) {

@@ -7,10 +7,10 @@ export interface WayMap {
   readonly visited: Set<number>;
   /** The places in which ways met. */
   readonly places: ReadonlySet<string>;
-  /** A way leads from a node to a node; -1 is the start. */
-  readonly lead: (from: number, to: number) => void;
-  readonly meet: (node: number, place: string) => void;
-  readonly end: (node: number, end: End) => void;
+  /** A way leads from a node to a node, which are named by their keys; null is the start. */
+  readonly lead: (from: string | null, to: string) => void;
+  readonly meet: (node: string, place: string) => void;
+  readonly end: (node: string | null, end: End) => void;
   /**
    * True if from some node in a place that is not among `known` every way refuses; where `mayJoin` is false, and in no place that is.
    */
@@ -18,12 +18,12 @@ export interface WayMap {
 }
 
 export function wayMap(visited: Set<number>): WayMap {
-  const before = new Map<number, number[]>();
-  const placeOf = new Map<number, string>();
-  const ended: Record<End, number[]> = { passed: [], zero: [], refused: [], thrown: [] };
-  const leadingTo = (nodes: readonly number[]): ReadonlySet<number> => {
+  const before = new Map<string, (string | null)[]>();
+  const placeOf = new Map<string, string>();
+  const ended: Record<End, (string | null)[]> = { passed: [], zero: [], refused: [], thrown: [] };
+  const leadingTo = (nodes: readonly (string | null)[]): ReadonlySet<string | null> => {
     const all = new Set(nodes);
-    for (const node of all) for (const each of before.get(node) ?? []) all.add(each);
+    for (const node of all) for (const each of node === null ? [] : (before.get(node) ?? [])) all.add(each);
     return all;
   };
   return {

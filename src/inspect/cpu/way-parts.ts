@@ -38,7 +38,8 @@ export interface Leaving {
 /** A kind of CPU: where functions take and leave numbers, and what its instructions do. */
 export interface Machine {
   readonly result: number;
-  readonly argument: number;
+  /** The registers of arguments, in which an answer may be handed on; the first one first. */
+  readonly arguments: readonly [number, ...number[]];
   /** The register with the address at which a result begins that is too long. */
   readonly long?: number;
   /** Other registers in which a function of Go takes and leaves numbers, as an error or a length. */
@@ -64,6 +65,8 @@ export interface Callees {
   readonly isStart: (address: number) => boolean;
   readonly endAround: (address: number) => number | null;
   readonly lengthFrom: (address: number) => number;
+  /** The bytes of the longest function like this that is entered, if not those of the longest answer. */
+  readonly longest?: (target: number) => number;
   /** The names of the bits that a called function gives back for an argument; null where no need is told. */
   readonly givenBack: (target: number, argument: number | null) => readonly string[] | null;
   /** True for a function that always gives an address back, as of an object. */

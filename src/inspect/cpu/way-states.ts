@@ -26,8 +26,6 @@ export interface Node extends Known {
   readonly callers: readonly Caller[];
   /** So many branches on the way hang on what nobody knows, but for the CPU's answer. */
   readonly forks?: number;
-  /** The number of the node in which the way met others last. */
-  readonly met?: number;
 }
 
 export const isAsked = (value: Value) => "asked" in value && value.asked;
@@ -46,6 +44,8 @@ export const hasAsked = (registers: Known["registers"], at: number, bytes = long
 
 /** So many ways meet in a place with other values each, as behind many options. Then they go on with what they have in common, and with the CPU's answers. */
 const mostMeetings = 16;
+/** So many, and the CPU's answers are no more told apart: those of a function that adds dozens of them up. */
+const mostOfAnswers = 64;
 /** So many, and of numbers on the stack and in data only what they have in common. */
 const mostOfStack = 3;
 
@@ -73,7 +73,9 @@ export function meetings(mostRounds: number): (node: Node) => Node {
     const shared = inCommon(node.registers, common.get(place));
     common.set(place, shared);
     const isOwn = (name: number, value: Value) =>
-      isAsked(value) || name === handedOut[0] || (!isMany && name >= 0 && name < firstData);
+      (isAsked(value) && met <= mostOfAnswers) ||
+      name === handedOut[0] ||
+      (!isMany && name >= 0 && name < firstData);
     const own = [...node.registers].filter(([name, value]) => isOwn(name, value));
     const flags = isMany && !node.flags?.asked ? null : node.flags;
     return { ...node, registers: new Map([...shared, ...own]), flags };

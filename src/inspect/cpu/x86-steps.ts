@@ -7,13 +7,17 @@ import type { Answer, Machine, Step } from "./way-parts.ts";
 import type { FunctionReader } from "./x86-functions.ts";
 import { valueReader } from "./x86-values.ts";
 
-const { RAX, RBX, RBP, RDI, RSP, R12, R13, R14, R15 } = Register;
+const { RAX, RBX, RCX, RDX, RBP, RSI, RDI, RSP, R8, R9, R12, R13, R14, R15 } = Register;
 /** Where a function takes and leaves a number, and the registers that the function gives back (System V ABI). */
-const systemV = { result: RAX, argument: RDI, kept: new Set([RBX, RBP, RSP, R12, R13, R14, R15]) };
+const systemV: Pick<Machine, "result" | "arguments" | "kept"> = {
+  result: RAX,
+  arguments: [RDI, RSI, RDX, RCX, R8, R9],
+  kept: new Set([RBX, RBP, RSP, R12, R13, R14, R15]),
+};
 /** Go gives back no register of the caller's, but the stack's and the goroutine's (Go, src/cmd/compile/abi-internal.md). */
 export const x86GoConvention: typeof systemV & Pick<Machine, "moreResults" | "pushed"> = {
-  ...{ result: RAX, argument: RAX, kept: new Set([RBP, RSP, R14]) },
-  ...{ moreResults: [RBX, Register.RCX, RDI, Register.RSI, Register.R8, Register.R9], pushed: 8 },
+  ...{ result: RAX, arguments: [RAX], kept: new Set([RBP, RSP, R14]) },
+  ...{ moreResults: [RBX, RCX, RDI, RSI, R8, R9], pushed: 8 },
 };
 
 export function x86Machine(
