@@ -142,30 +142,21 @@ function ofStarts(
   // The numbers that a start writes down are those of which the start asks.
   const numbers = entered.flatMap(code.numbers).flatMap((each) => numbered?.[each] ?? []);
   const anyBit = numbered === null ? null : [anyOf(elf, numbers)];
-  let [isHandedOut, isMerged] = [false, false];
-  const kept = { places: new Map<number, number>(), by: new Set<number>(), pointers: new Set<number>() };
-  const given = new Set<number>();
-  const relies = (place: number, isAddress: boolean) => {
-    if (kept.places.has(place) || !code.isWritable(place)) return;
-    kept.places.set(place, isAddress ? 8 : 1);
-    if (isAddress) kept.pointers.add(place);
-  };
+  let isMerged = false;
+  const relied = reliedData(code);
   const ask = (all: readonly number[], reach: Reach, left: number) =>
     exactRefusals(all, {
-      visited: kept.by,
+      visited: relied.visited,
       isError: () => false,
       isMerged: () => isMerged,
       budget: { left },
       ...code.walk({
-        relies,
+        relies: relied.relies,
         ...{ answers, mayAnswer: (target: number) => leads(target, reach) || isCopying(target), anyBit },
         givenBack: (target) => (questions.has(target) ? anyBit : null),
         longest: () => reach.longest,
         go: {
-          handsOut(place, hasAnswer) {
-            isHandedOut ||= hasAnswer;
-            if (code.isWritable(place)) given.add(place);
-          },
+          handsOut: relied.handsOut,
           leaves(target, ...rest) {
             const left = leftBy(names.get(target) ?? "", target, ...rest);
             isMerged ||= left?.isMerged === true;
@@ -188,11 +179,31 @@ function ofStarts(
   if (found === null) return { ...noRefusals, isWhole: asking(near).length === 0 };
   const { refuses, mayRefuse } = found;
   if (refuses.length + mayRefuse.length === 0) return { ...found, isWhole: !isBounded };
-  // Whoever has its address may write an answer of its own.
-  const isGiven = [...kept.places.keys()].some((place) =>
-    [...given].some((at) => place >= at && place < at + longestHanded),
-  );
-  const isSure =
-    !isHandedOut && !isGiven && (refuses.length === 0 || kept.places.size === 0 || !code.areWritten(kept));
-  return !isSure ? { ...found, refuses: [], mayRefuse: [...refuses, ...mayRefuse].sort() } : found;
+  const isSure = refuses.length === 0 || relied.isSure();
+  return isSure ? found : { ...found, refuses: [], mayRefuse: [...refuses, ...mayRefuse].sort() };
+}
+
+/** Collects the data that ways rely on, and tells whether these may have something else: whoever has an address may write there. */
+function reliedData(code: GoCode) {
+  const kept = { places: new Map<number, number>(), by: new Set<number>(), pointers: new Set<number>() };
+  const given = new Set<number>();
+  let isHandedOut = false;
+  return {
+    visited: kept.by,
+    relies(place: number, isAddress: boolean) {
+      if (kept.places.has(place) || !code.isWritable(place)) return;
+      kept.places.set(place, isAddress ? 8 : 1);
+      if (isAddress) kept.pointers.add(place);
+    },
+    handsOut(place: number, hasAnswer: boolean) {
+      isHandedOut ||= hasAnswer;
+      if (code.isWritable(place)) given.add(place);
+    },
+    isSure() {
+      const isGiven = [...kept.places.keys()].some((place) =>
+        [...given].some((at) => place >= at && place < at + longestHanded),
+      );
+      return !isHandedOut && !isGiven && (kept.places.size === 0 || !code.areWritten(kept));
+    },
+  };
 }

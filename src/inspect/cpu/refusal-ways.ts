@@ -99,13 +99,7 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
     return { ends: found, decided, unclear, known, open, sides, ways, isCut };
   }
 
-  /** The node at the start of functions that run one behind the other, with what is known of data. */
-  function begin([first = 0, ...following]: readonly number[], before: Known["registers"] = new Map()): Node {
-    const data = [...before].filter(([name]) => name >= firstData);
-    const registers = new Map<number, Value>([[machine.stack, { at: stack }], ...data]);
-    if (machine.long !== undefined) registers.set(machine.long, { at: longResult });
-    return { place: first, registers, flags: null, callers: [], following };
-  }
+  const begin = (starts: readonly number[], before?: Known["registers"]) => beginOf(machine, starts, before);
 
   function step(node: Node, { found, decided, unclear, known, open, sides, queue }: Following): Node | null {
     const done = machine.step(node.place, node);
@@ -153,6 +147,18 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
     ends,
     free: machine.free,
   };
+}
+
+/** The node at the start of functions that run one behind the other, with what is known of data. */
+function beginOf(
+  machine: Machine,
+  [first = 0, ...following]: readonly number[],
+  before: Known["registers"] = new Map(),
+): Node {
+  const data = [...before].filter(([name]) => name >= firstData);
+  const registers = new Map<number, Value>([[machine.stack, { at: stack }], ...data]);
+  if (machine.long !== undefined) registers.set(machine.long, { at: longResult });
+  return { place: first, registers, flags: null, callers: [], following };
 }
 
 /** By the place, the first way that led there from a branch. */
