@@ -46,10 +46,7 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
   /** Ways meet where a branch, a jump, a call or a return leads. */
   let isMeeting = true;
 
-  /**
-   * Follows all ways from a place on, with the answer that a CPU without the features gives; of others nobody knows, or it has all. `map` is told of all
-   * nodes in which ways meet.
-   */
+  /** Follows all ways from a place on, with the answer that a CPU without the features gives; of others nobody knows, or it has all. */
   function ends(from: Node, without: ReadonlySet<string>, isWithOthers = false, map?: WayMap) {
     missing = without;
     hasOthers = isWithOthers;
@@ -73,8 +70,7 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
           const first = keyOf(now);
           const met = been.has(first) ? now : meet(now);
           const key = met === now ? first : keyOf(met);
-          ways.lead(last, key);
-          map?.lead(last, key);
+          for (const each of [ways, map]) each?.lead(last, key);
           if (been.has(key)) break;
           been.add(key);
           map?.meet(key, placesOf(met));
@@ -91,8 +87,7 @@ export function walker({ callees, machineFor, isError, budget, seen }: Walk) {
         for (const each of queue.slice(before)) if (last !== null) ways.enter(each, last);
         for (const end of own) {
           found.add(end);
-          ways.end(last, end);
-          map?.end(last, end);
+          for (const each of [ways, map]) each?.end(last, end);
         }
       }
     }
