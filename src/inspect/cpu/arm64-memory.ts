@@ -18,17 +18,21 @@ export interface Memory {
   readonly constantAt?: (place: number, bytes: number) => Value | null;
   /** Is told what a store leaves in a place that is not on the stack; null where nobody knows the place, or the value. */
   readonly wrote?: (place: number | null, value: Value | null, bytes: number) => void;
-  /** A way keeps what is known of bytes that are not on the stack. */
-  readonly keepsBytes?: boolean;
+  /** The length of a list at the start of the program. Where somebody counts, a way also keeps what is known of bytes that are not on the stack. */
+  readonly lengthAt?: (place: number) => number | null;
+  /** Hears which data a way reads that was kept there before, or at the start of the program; `isAddress` of what stands there. */
+  readonly relies?: (place: number, isAddress: boolean) => void;
 }
 
 /** The names of the bits of an answer. A bit that several features have in common is in several lists. */
 export type Lists = readonly (readonly string[])[];
 
-/** The bits that a CPU without some features answers. */
-export function answered(lists: Lists, answer: Answer): Bits {
-  const zeros = lists.reduce((all, names) => all | answer(names, 0).zeros, 0n);
-  return { zeros, ones: 0n, asked: true };
+/** The bits that a CPU without some features answers; those that it has as well where somebody looks. */
+export function answered(lists: Lists, answer: Answer, hasOnes = false): Bits {
+  const all = lists.map((names) => answer(names, 0));
+  const zeros = all.reduce((sum, each) => sum | each.zeros, 0n);
+  const ones = hasOnes ? all.reduce((sum, each) => sum & each.ones, known.maskOf(8)) : 0n;
+  return { zeros, ones, asked: true };
 }
 
 export interface State {
@@ -121,7 +125,9 @@ function placesOf({ registers, memory, answer }: State, isVector: boolean) {
       for (const [half, key] of halvesOf(name).entries()) {
         const [at, own] = [place === null ? null : place + 8 * half, Math.min(8, bytes - 8 * half)];
         const value = at === null ? null : own <= 0 ? known.constant(0) : read(at, own);
-        setHalf(registers, key, value === null || "at" in value ? null : value);
+        // Go copies lists of addresses so.
+        const isKept = value === null || !("at" in value) || memory.lengthAt !== undefined;
+        setHalf(registers, key, isKept ? value : null);
       }
       return;
     }
@@ -138,14 +144,18 @@ function placesOf({ registers, memory, answer }: State, isVector: boolean) {
     }
     for (const [half, key] of halvesOf(name).entries()) {
       const own = Math.min(8, bytes - 8 * half);
-      const value = registers.get(key);
-      const bits = value === undefined || "at" in value ? null : value;
+      const value = registers.get(key) ?? null;
+      if (own <= 0) continue;
+      if (value !== null && "at" in value) {
+        leave(place === null ? null : place + 8 * half, value, own);
+        continue;
+      }
       // On the stack words are kept one by one: structures have members of four bytes.
       const width = place !== null && place < 0 ? Math.min(4, own) : own;
       for (let at = 0; at < own; at += width)
         leave(
           place === null ? null : place + 8 * half + at,
-          bits && known.narrow(bits, width, 8 * at),
+          value && known.narrow(value, width, 8 * at),
           width,
         );
     }
@@ -153,11 +163,18 @@ function placesOf({ registers, memory, answer }: State, isVector: boolean) {
 
   function read(place: number, bytes: number): Value | null {
     const kept = keptAt(place, bytes);
+    if (kept !== null && place >= 0) memory.relies?.(place, "at" in kept);
     if (place < 0 || kept !== null) return kept;
     const lists = memory.answerAt(place);
-    if (lists !== null) return known.narrow(answered(lists, answer), bytes);
+    if (lists !== null) return known.narrow(answered(lists, answer, memory.lengthAt !== undefined), bytes);
     const pointed = memory.pointerAt(place);
-    return pointed === null ? (memory.constantAt?.(place, bytes) ?? null) : { at: pointed };
+    if (pointed !== null) memory.relies?.(place, true);
+    if (pointed !== null) return { at: pointed };
+    const length = memory.lengthAt?.(place) ?? null;
+    if (length !== null) memory.relies?.(place, false);
+    return length === null
+      ? (memory.constantAt?.(place, bytes) ?? null)
+      : known.narrow(known.constant(length), bytes);
   }
 
   /** What a way knows of a place, or of the later bytes of one. */
@@ -179,7 +196,8 @@ function placesOf({ registers, memory, answer }: State, isVector: boolean) {
 
   function leave(place: number | null, value: Value | null, bytes: number): void {
     if (place === null || place >= 0) memory.wrote?.(place, value, bytes);
-    if (place === null || (place >= 0 && (place < firstData || !memory.keepsBytes))) return;
+    if (place === null || (place >= 0 && (place < firstData || memory.lengthAt === undefined))) return;
+    // Go keeps answers side by side in a structure.
     const before = place < 0 ? 8 : 1;
     for (const [each, old] of registers) {
       if (each <= place - before || each >= place + bytes || (each >= 0 && each < firstData)) continue;

@@ -14,8 +14,8 @@ const halfOf = (registers: Registers, name: number): Bits => {
   return value === undefined || "at" in value ? known.noBits : value;
 };
 
-export function setHalf(registers: Registers, name: number, value: Bits | null): void {
-  const isKnown = value !== null && (value.asked || known.numberOf(value) !== null);
+export function setHalf(registers: Registers, name: number, value: Value | null): void {
+  const isKnown = value !== null && ("at" in value || value.asked || known.numberOf(value) !== null);
   if (isKnown) registers.set(name, value);
   else registers.delete(name);
 }

@@ -36,7 +36,11 @@ export interface AskedWords {
   readonly mayAnswer: (target: number) => boolean;
   /** The place has an answer. */
   readonly hasAnswer: (place: number) => boolean;
-  readonly pointers: FixedPointers;
+  readonly pointers: Pick<FixedPointers, "at"> & Partial<FixedPointers>;
+  /** The length of a list at the start of the program; absent where nobody counts. */
+  readonly lengthAt?: (place: number) => number | null;
+  /** Hears which data a way reads that was kept there before, or at the start of the program; `isAddress` of what stands there. */
+  readonly relies?: (place: number, isAddress: boolean) => void;
   /** The names of a bit that code tests by a number that nobody knows; null where no need is told. */
   readonly anyBit: readonly string[] | null;
 }

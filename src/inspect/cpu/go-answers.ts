@@ -136,7 +136,7 @@ function numberedIn(source: ByteSource, elf: Elf, taken: readonly number[]): rea
 const beforeFeatures: ReadonlySet<number> = new Set([40, 64]);
 
 /**
- * `Detect` hands on the answer's address first, and sets the threads of a core first, which stand behind the features and the number of cores. Gives the names
+ * `Detect` hands on the answer's address, and sets the threads of a core first, which stand behind the features and the number of cores. Gives the names
  * of the words of features.
  */
 function wordsOf(
@@ -145,12 +145,15 @@ function wordsOf(
   detecting: number,
   numbered: readonly string[],
 ): readonly [number, readonly string[]][] {
-  const answer = code.taken(detecting).find((place) => isEmpty(elf, place));
   const [threads] = code.written(detecting);
-  if (answer === undefined || threads === undefined) return [];
+  const taken = code.taken(detecting).filter((place) => isEmpty(elf, place));
   const count = Math.ceil((numbered.length - 1) / 64);
-  const start = threads - 8 - 8 * count;
-  if (numbered.length > 1 && beforeFeatures.has(start - answer)) {
+  const start = (threads ?? 0) - 8 - 8 * count;
+  // AArch64 also takes the addresses of the sizes of caches, which it writes in pairs.
+  const known = taken.find((place) => numbered.length > 1 && beforeFeatures.has(start - place));
+  const answer = known ?? taken[0];
+  if (answer === undefined || threads === undefined) return [];
+  if (known !== undefined) {
     const words = Array.from({ length: count }, (_, each): [number, string[]] => [
       start + 8 * each,
       Array.from({ length: 64 }, (_, bit) => numbered[64 * each + bit] ?? "-"),

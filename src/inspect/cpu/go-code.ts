@@ -3,20 +3,23 @@
 import type { ByteSource } from "../byte-source.ts";
 import { remember } from "../../io/collections.ts";
 import { type Elf, offsetOfAddress } from "../elf/elf.ts";
-import { u32 } from "../little-endian.ts";
+import { u32, u64 } from "../little-endian.ts";
 import { type ArmWord, arm64Functions, calledIn, pageIn } from "./arm64-functions.ts";
 import type { Memory } from "./arm64-memory.ts";
 import { field, has } from "./arm64-words.ts";
 import { arm64Machine, keptByGo } from "./arm64-steps.ts";
+import { armConstants } from "./arm64-constants.ts";
+import { areWrittenByArm } from "./arm64-writers.ts";
+import type { AskedWords } from "./asked-words.ts";
 import type { FixedPointers } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
 import type { Walk } from "./refusal-ways.ts";
 import type { Callees } from "./way-parts.ts";
-import { longestAnswer } from "./way-calls.ts";
 import { functionReader, type X86Instruction } from "./x86-functions.ts";
+import { areWritten, type Kept } from "./x86-writers.ts";
 import { x86GoConvention, x86Machine } from "./x86-steps.ts";
 
-interface Asking extends Pick<Callees, "endOf" | "mayAnswer" | "givesAddress"> {
+interface Asking extends Pick<Callees, "endOf" | "mayAnswer" | "go" | "longest">, Pick<AskedWords, "relies"> {
   /** The names of the bits that a called function gives back; null where no need is told. */
   readonly givenBack: (target: number) => readonly string[] | null;
   /** The names of the bits of answers, by their places. */
@@ -27,8 +30,8 @@ interface Asking extends Pick<Callees, "endOf" | "mayAnswer" | "givesAddress"> {
 
 /** Each function is known by its address. */
 export interface GoCode {
-  /** Functions that are short enough to be followed, and those of `others`. */
-  readonly called: (start: number, others?: ReadonlySet<number>) => readonly number[];
+  /** Functions that have no more bytes than `longest`, and those of `others`. */
+  readonly called: (start: number, longest: number, others?: ReadonlySet<number>) => readonly number[];
   /** In the order of the code. */
   readonly taken: (start: number) => readonly number[];
   readonly written: (start: number) => readonly number[];
@@ -37,8 +40,59 @@ export interface GoCode {
   /** True if the function reads one of the places, or takes its address; perhaps also where it does neither. */
   readonly reads: (start: number, places: ReadonlySet<number>) => boolean;
   readonly walk: (asking: Asking) => Pick<Walk, "callees" | "machineFor">;
+  readonly endOf: (start: number) => number | null;
+  /** True for data that the program may write to. */
+  readonly isWritable: (place: number) => boolean;
+  /** True if code may write to one of the places, beside the instructions that are known to. */
+  readonly areWritten: (kept: Kept) => boolean;
   readonly free: () => void;
 }
+
+/** No list of features is longer. */
+const longestList = 256;
+
+/** What stands in the data of the program at its start: the addresses, and the length of a list behind the address of its first row. */
+function dataOf(source: ByteSource, elf: Elf, pointers: FixedPointers) {
+  const sections = elf.sections.filter(({ flags, address }) => (flags & allocated) !== 0 && address > 0);
+  const isIn = (place: number) =>
+    sections.some(
+      ({ type, address, size }) =>
+        place >= address && place < address + (type === noBytes ? mostUnwritten : size),
+    );
+  const wordAt = (place: number) => {
+    const offset = place % 8 === 0 ? offsetOfAddress(elf, place) : null;
+    const bytes = offset === null ? null : source.read(offset, 8);
+    return bytes === null || bytes.length < 8 ? 0 : u64(bytes, 0);
+  };
+  const at = (place: number) => {
+    const word = wordAt(place);
+    return pointers.at(place) ?? (isIn(word) ? word : null);
+  };
+  const lists: { readonly start: number; readonly end: number }[] = [];
+  return {
+    at,
+    isWritable: (place: number) =>
+      sections.some(
+        ({ type, flags, address, size }) =>
+          (flags & written) !== 0 &&
+          place >= address &&
+          place < address + (type === noBytes ? mostUnwritten : size),
+      ),
+    /** Also a number in a list whose length was asked for. */
+    lengthAt(place: number): number | null {
+      if (lists.some(({ start, end }) => place >= start && place < end)) return wordAt(place) || null;
+      const start = at(place - 8);
+      const length = start === null ? 0 : wordAt(place);
+      if (start === null || length === 0 || length > longestList) return null;
+      lists.push({ start, end: start + 8 * length });
+      return length;
+    },
+  };
+}
+/** Of the flags of a section: may be written to, and in memory (System V ABI, SHF_WRITE and SHF_ALLOC). */
+const [written, allocated] = [1, 2];
+/** SHT_NOBITS: zeros, of which the section has no size here. */
+const [noBytes, mostUnwritten] = [8, 2 ** 24];
 
 export function x86GoCode(
   source: ByteSource,
@@ -47,10 +101,9 @@ export function x86GoCode(
   pointers: FixedPointers,
 ): GoCode {
   const reader = functionReader(source, elf, functions, pointers);
+  const data = dataOf(source, elf, pointers);
   const code = new Map<number, readonly X86Instruction[]>();
   const codeOf = (start: number) => remember(code, start, () => reader.instructions(start) ?? []);
-  const isFollowed = (target: number, others?: ReadonlySet<number>) =>
-    others?.has(target) || reader.lengthFrom(target) <= longestAnswer;
   const glances = new Map<number, ReturnType<typeof glanceAt>>();
   // A program has a megabyte of code that runs before `main`, and hardly any of it asks.
   const glanceOf = (start: number) =>
@@ -60,8 +113,10 @@ export function x86GoCode(
       return glanceAt(offset === null ? new Uint8Array(0) : source.read(offset, room), start);
     });
   return {
-    called: (start, others) =>
-      glanceOf(start).called.filter((each) => reader.isStart(each) && isFollowed(each, others)),
+    called: (start, longest, others) =>
+      glanceOf(start).called.filter(
+        (each) => reader.isStart(each) && (others?.has(each) || reader.lengthFrom(each) <= longest),
+      ),
     taken: (start) => codeOf(start).flatMap(({ takes }) => takes ?? []),
     written: (start) => codeOf(start).flatMap(({ writes }) => writes ?? []),
     numbers: (start) => codeOf(start).flatMap(({ at }) => numberIn(reader.bytesFrom(at)) ?? []),
@@ -79,15 +134,18 @@ export function x86GoCode(
           isRustQuestion: () => false,
           isQuestion: () => false,
           asks: () => false,
-          pointers,
           anyBit,
         },
+        ...{ pointers: data, lengthAt: data.lengthAt },
       };
       return {
-        callees: { ...reader, ...words, pointerAt: pointers.at },
+        callees: { ...reader, ...words, pointerAt: data.at },
         machineFor: (answer) => x86Machine(reader, words, answer, x86GoConvention),
       };
     },
+    endOf: reader.endAround,
+    isWritable: data.isWritable,
+    areWritten: (kept) => areWritten(kept, source, elf),
     free: reader.free,
   };
 }
@@ -130,13 +188,13 @@ export function arm64GoCode(
   pointers: FixedPointers,
 ): GoCode {
   const arm = arm64Functions(source, elf, functions);
-  const isFollowed = (target: number, others?: ReadonlySet<number>) =>
-    others?.has(target) || arm.lengthFrom(target) <= longestAnswer;
+  const data = dataOf(source, elf, pointers);
   const code = new Map<number, ReturnType<typeof addressesIn>>();
   const codeOf = (start: number) =>
     remember(code, start, () => addressesIn(arm.codeOf(start, longestFunction)));
   return {
-    called: (start, others) => codeOf(start).called.filter((each) => isFollowed(each, others)),
+    called: (start, longest, others) =>
+      codeOf(start).called.filter((each) => others?.has(each) || arm.lengthFrom(each) <= longest),
     taken: (start) => codeOf(start).taken,
     written: (start) => codeOf(start).written,
     // Nobody knows of which numbers a program for AArch64 asks.
@@ -145,20 +203,24 @@ export function arm64GoCode(
       const { read, taken } = codeOf(start);
       return [...read, ...taken].some((place) => places.has(place));
     },
-    walk({ answers, ...asking }) {
+    walk({ answers, relies, ...asking }) {
       const memory: Memory = {
-        ...{ codeAt: arm.codeAt, pointerAt: pointers.at, keepsBytes: true },
+        constantAt: armConstants(source, elf),
+        ...{ codeAt: arm.codeAt, pointerAt: data.at, lengthAt: data.lengthAt, ...(relies && { relies }) },
         answerAt(place) {
           const names = answers.get(place);
           return names === undefined ? null : [names];
         },
       };
-      const others = { pointerAt: pointers.at, neverReturns: () => false, hasAnswer: () => false };
+      const others = { pointerAt: data.at, neverReturns: () => false, hasAnswer: () => false };
       return {
         callees: { ...arm, ...others, ...asking },
         machineFor: (answer) => arm64Machine(memory, answer, keptByGo),
       };
     },
+    endOf: arm.endAround,
+    isWritable: data.isWritable,
+    areWritten: (kept) => areWrittenByArm(kept, source, elf),
     free: () => {},
   };
 }

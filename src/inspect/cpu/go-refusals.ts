@@ -6,12 +6,16 @@
 import { compareText, remember } from "../../io/collections.ts";
 import type { ByteSource } from "../byte-source.ts";
 import { type Elf, elfMachine } from "../elf/elf.ts";
+import { exactRefusals } from "./exact-refusals.ts";
 import type { FixedPointers } from "./fixed-pointers.ts";
 import { anyOf, type GoAnswers, goAnswers, isGoAnswer } from "./go-answers.ts";
+import { isLeaving, leftBy } from "./go-runtime-calls.ts";
 import { arm64GoCode, type GoCode, x86GoCode } from "./go-code.ts";
 import { goFunctionRanges, goFunctionsNamed } from "./go-functions.ts";
 import type { Ending } from "./named-calls.ts";
-import { mostCallees, mostStepsOfFile, noRefusals, type Refusals, refusalsOf } from "./refusals.ts";
+import { longestAnswer } from "./way-calls.ts";
+import { longestHanded } from "./way-states.ts";
+import { mostStepsOfFile, noRefusals, type Refusals } from "./refusals.ts";
 
 /** A package path has no parenthesis, and its last name no dot; a method has one before its name. */
 const initOf = /^(?:.*\/)?[^/.()]+\.init(?:\.\d+)?$/;
@@ -23,29 +27,41 @@ const endings: readonly { readonly of: RegExp; readonly is: Ending | "panics" }[
   { of: /\.Fatal(?:f|ln|w)?$/, is: "aborts" },
   { of: /^runtime\.(?:throw|fatal|fatalthrow|abort)(?:\.abi0)?$/, is: "aborts" },
   { of: /^runtime\.gopanic$/, is: "panics" },
-  // An index that is out of range is no refusal, and the stack only grows.
-  { of: /^runtime\.(?:goPanic|panic|morestack)\w*(?:\.abi0)?$/, is: "never" },
+  // An index that is out of range is no refusal, and the stack only grows. Where memory is tidied meanwhile, the same happens as else.
+  { of: /^runtime\.(?:goPanic|panic|morestack|gcWriteBarrier)\w*(?:\.abi0)?$/, is: "never" },
 ];
-/** What makes an error gives no nil back; where Go's own `fmt.errorf` does, code behind the call makes another error. */
-const errors = /^(?:errors\.New|fmt\.[Ee]rrorf|github\.com\/pkg\/errors\.(?:New|Errorf))$/;
+/** Functions that copy what is kept are entered in the middle. */
+const copying = /^runtime\.duff(?:copy|zero)$/;
 /** Called by functions with a `defer`, which may catch a panic. */
 const deferred = "runtime.deferreturn";
 
 const main = "main.main";
 
 /** What stands in the names, of which only few are looked at. */
-const marks = ["/cpu", ".init", main, "os.Exit", ".Fatal", "runtime.", "errors.", "fmt."];
+const marks = ["/cpu", ".init", main, "os.Exit", ".Fatal", "runtime.", "errors.", "fmt.", "strings.Join"];
 const isWanted = (name: string) =>
   name === main ||
   name === deferred ||
+  isLeaving(name) ||
+  copying.test(name) ||
   initOf.test(name) ||
   isGoAnswer(name) ||
-  errors.test(name) ||
   endings.some(({ of }) => of.test(name));
 
-const [mostInits, mostKept] = [64, 1024];
-/** So many calls lead to the function that asks: Go hands on an error through some functions. */
-const mostCalls = 2;
+/** More than any program has that was seen; where one has more, nothing is proved. */
+const [mostInits, mostKept, mostCallees] = [256, 2 ** 14, 1024];
+
+/** How far functions are followed: so many calls lead to the one that asks, and none of these has more bytes. */
+interface Reach {
+  readonly calls: number;
+  readonly longest: number;
+}
+/** Go hands on an error through some functions. */
+const near: Reach = { calls: 2, longest: longestAnswer };
+/** A function that looks for some features, and makes an error for each, has some thousand bytes. */
+const far: Reach = { calls: 4, longest: 4096 };
+/** So many steps are taken as far as that, and fewer through a program whose `main` does not seem to ask. */
+const [mostFar, mostOfOthers] = [20_000, 2000];
 
 export function goRefusals(source: ByteSource, elf: Elf, pointers: FixedPointers): Refusals {
   const names = goFunctionsNamed(source, elf, marks, isWanted);
@@ -81,47 +97,113 @@ function ofStarts(
   { answers, numbered, questions }: GoAnswers,
 ): Refusals {
   const places = new Set(answers.keys());
-  const calledBy = (target: number) => code.called(target, questions).slice(0, mostCallees);
+  let isBounded = false;
+  const bounded = <Each>(all: readonly Each[], most: number): readonly Each[] => {
+    isBounded ||= all.length > most;
+    return all.slice(0, most);
+  };
+  const calledBy = (target: number, { longest }: Reach) =>
+    code.called(target, longest, questions).slice(0, mostCallees);
   const leading = new Map<string, boolean>();
   /** The function asks, or calls one that does. */
-  const leads = (target: number, calls = mostCalls): boolean =>
+  const leads = (target: number, { calls, longest }: Reach): boolean =>
     remember(
       leading,
-      `${target} ${calls} ${places.size}`,
+      `${target} ${calls} ${longest} ${places.size}`,
       () =>
         questions.has(target) ||
         code.reads(target, places) ||
-        (calls > 0 && calledBy(target).some((each) => leads(each, calls - 1))),
+        (calls > 0 &&
+          calledBy(target, { calls, longest }).some((each) => leads(each, { calls: calls - 1, longest }))),
     );
   const [last] = [...names].find(([, name]) => name === main) ?? [];
   const all = [...names].filter(([, name]) => initOf.test(name) && !ownInit.test(name)).sort(byOrder);
-  const askingInits = () => all.flatMap(([at]) => (leads(at) ? [at] : [])).slice(0, mostInits);
+  const askingInits = () =>
+    bounded(
+      all.flatMap(([at, name]) => (leads(at, name.startsWith("main.") ? far : near) ? [at] : [])),
+      mostInits,
+    );
   // What one keeps the next one and `main` may read.
-  for (const place of askingInits().flatMap(code.written).slice(0, mostKept)) places.add(place);
+  for (const place of bounded(askingInits().flatMap(code.written), mostKept)) places.add(place);
   const inits = askingInits();
-  const isMainAsking = last !== undefined && leads(last);
-  const starts = [...inits, ...(isMainAsking ? [last] : [])];
+  const mains = last === undefined ? [] : [last];
+  const starts = [...inits, ...mains];
   if (starts.length === 0) return noRefusals;
-  const entered = starts.flatMap((start) => [start, ...calledBy(start)]);
+  const entered = starts.flatMap((start) => [
+    start,
+    ...bounded(code.called(start, far.longest, questions), mostCallees),
+  ]);
   const recovering = new Set([...names].flatMap(([at, name]) => (name === deferred ? [at] : [])));
-  const mayRecover = entered.some((each) => code.called(each, recovering).some((at) => recovering.has(at)));
+  const mayRecover = entered.some((each) =>
+    code.called(each, near.longest, recovering).some((at) => recovering.has(at)),
+  );
+  const copies = [...names].flatMap(([at, name]) => (copying.test(name) ? [at] : []));
+  const isCopying = (target: number) => copies.some((at) => target >= at && target < (code.endOf(at) ?? at));
   // The numbers that a start writes down are those of which the start asks.
   const numbers = entered.flatMap(code.numbers).flatMap((each) => numbered?.[each] ?? []);
   const anyBit = numbered === null ? null : [anyOf(elf, numbers)];
-  const found = refusalsOf(starts, {
-    isError: () => false,
-    budget: { left: mostStepsOfFile },
-    ...code.walk({
-      ...{ answers, mayAnswer: (target: number) => leads(target), anyBit },
-      givenBack: (target) => (questions.has(target) ? anyBit : null),
-      givesAddress: (target) => errors.test(names.get(target) ?? ""),
-      endOf(target) {
-        const name = names.get(target);
-        const is = name === undefined ? undefined : endings.find(({ of }) => of.test(name))?.is;
-        return is === "panics" ? (mayRecover ? "throws" : "aborts") : (is ?? null);
-      },
-    }),
-  });
+  let isMerged = false;
+  const relied = reliedData(code);
+  const ask = (all: readonly number[], reach: Reach, left: number) =>
+    exactRefusals(all, {
+      visited: relied.visited,
+      isError: () => false,
+      isMerged: () => isMerged,
+      budget: { left },
+      ...code.walk({
+        relies: relied.relies,
+        ...{ answers, mayAnswer: (target: number) => leads(target, reach) || isCopying(target), anyBit },
+        givenBack: (target) => (questions.has(target) ? anyBit : null),
+        longest: () => reach.longest,
+        go: {
+          handsOut: relied.handsOut,
+          leaves(target, ...rest) {
+            const left = leftBy(names.get(target) ?? "", target, ...rest);
+            isMerged ||= left?.isMerged === true;
+            return left;
+          },
+        },
+        endOf(target) {
+          const name = names.get(target);
+          const is = name === undefined ? undefined : endings.find(({ of }) => of.test(name))?.is;
+          return is === "panics" ? (mayRecover ? "throws" : "aborts") : (is ?? null);
+        },
+      }),
+    });
+  const asking = (reach: Reach) => mains.filter((each) => leads(each, reach));
+  // A list may have answers of which the code of `main` tells nothing.
+  const found =
+    ask(starts, far, asking(far).length > 0 ? mostFar : mostOfOthers) ??
+    ask([...inits, ...asking(near)], near, mostStepsOfFile);
   // An `init` of a library that is too long to follow says nothing.
-  return isMainAsking ? found : { ...found, isWhole: true };
+  if (found === null) return { ...noRefusals, isWhole: asking(near).length === 0 };
+  const { refuses, mayRefuse } = found;
+  if (refuses.length + mayRefuse.length === 0) return { ...found, isWhole: !isBounded };
+  const isSure = refuses.length === 0 || relied.isSure();
+  return isSure ? found : { ...found, refuses: [], mayRefuse: [...refuses, ...mayRefuse].sort() };
+}
+
+/** Collects the data that ways rely on, and tells whether these may have something else: whoever has an address may write there. */
+function reliedData(code: GoCode) {
+  const kept = { places: new Map<number, number>(), by: new Set<number>(), pointers: new Set<number>() };
+  const given = new Set<number>();
+  let isHandedOut = false;
+  return {
+    visited: kept.by,
+    relies(place: number, isAddress: boolean) {
+      if (kept.places.has(place) || !code.isWritable(place)) return;
+      kept.places.set(place, isAddress ? 8 : 1);
+      if (isAddress) kept.pointers.add(place);
+    },
+    handsOut(place: number, hasAnswer: boolean) {
+      isHandedOut ||= hasAnswer;
+      if (code.isWritable(place)) given.add(place);
+    },
+    isSure() {
+      const isGiven = [...kept.places.keys()].some((place) =>
+        [...given].some((at) => place >= at && place < at + longestHanded),
+      );
+      return !isHandedOut && !isGiven && (kept.places.size === 0 || !code.areWritten(kept));
+    },
+  };
 }

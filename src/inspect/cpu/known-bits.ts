@@ -103,6 +103,8 @@ export function resultOf(
   const all = numberOf(other);
   if (all === null) return null;
   const count = all & (bytes > 4 ? 63 : 31);
+  if (mnemonic === Mnemonic.Sar && numberOf(one) !== null)
+    return { ...constant(BigInt.asIntN(8 * bytes, one.ones) >> BigInt(count), bytes), asked: a.asked };
   const bit = constant(1n << BigInt(count));
   if (mnemonic === Mnemonic.Bts) return or(a, bit);
   if (mnemonic === Mnemonic.Btr) return and(a, not(bit));

@@ -4,7 +4,8 @@ import type { Bits, Value } from "./known-bits.ts";
 import type { Answer, Machine, Callees, End } from "./way-parts.ts";
 import { callReader, longResult, stack } from "./way-calls.ts";
 import { waySides } from "./way-sides.ts";
-import { firstData, keyOf, type Known, meetings, type Node } from "./way-states.ts";
+import type { WayMap } from "./way-map.ts";
+import { firstData, keyOf, type Known, meetings, type Node, placesOf } from "./way-states.ts";
 
 /** A way behind a branch in a place that the answer decided. */
 interface Decided extends Node {
@@ -46,7 +47,12 @@ export function walker({ callees, machineFor, isError, budget, seen, isRough = f
   let isMeeting = true;
 
   /** Follows all ways from a place on, with the answer that a CPU without the features gives; of others nobody knows, or it has all. */
-  function ends(from: Node, without: ReadonlySet<string>, isWithOthers = false, wanted?: End) {
+  function ends(
+    from: Node,
+    without: ReadonlySet<string>,
+    isWithOthers = false,
+    { wanted, map }: { readonly wanted?: End; readonly map?: WayMap } = {},
+  ) {
     missing = without;
     hasOthers = isWithOthers;
     const found = new Set<End>();
@@ -71,35 +77,31 @@ export function walker({ callees, machineFor, isError, budget, seen, isRough = f
           const met = been.has(first) ? now : meet(now);
           if (met === null) break;
           const key = met === now ? first : keyOf(met);
-          ways.lead(last, key);
+          for (const each of [ways, map]) each?.lead(last, key);
           if (been.has(key)) break;
           been.add(key);
+          map?.meet(key, placesOf(met));
           [now, last] = [met, key];
         }
         // Nobody knows how a way ends that is too long.
         isCut ||= steps === mostSteps || --budget.left < 0;
         if (budget.left < 0) return { ends: found, decided, unclear, known, open, sides, ways, isCut };
         if (steps === mostSteps || isDone()) break;
+        map?.visited.add(now.place);
         const own = new Set<End>();
         const before = queue.length;
         now = step(now, { found: own, decided, unclear, known, open, sides, queue });
         for (const each of queue.slice(before)) if (last !== null) ways.enter(each, last);
         for (const end of own) {
           found.add(end);
-          ways.end(last, end);
+          for (const each of [ways, map]) each?.end(last, end);
         }
       }
     }
     return { ends: found, decided, unclear, known, open, sides, ways, isCut };
   }
 
-  /** The node at the start of functions that run one behind the other, with what is known of data. */
-  function begin([first = 0, ...following]: readonly number[], before: Known["registers"] = new Map()): Node {
-    const data = [...before].filter(([name]) => name >= firstData);
-    const registers = new Map<number, Value>([[machine.stack, { at: stack }], ...data]);
-    if (machine.long !== undefined) registers.set(machine.long, { at: longResult });
-    return { place: first, registers, flags: null, callers: [], following };
-  }
+  const begin = (starts: readonly number[], before?: Known["registers"]) => beginOf(machine, starts, before);
 
   function step(node: Node, { found, decided, unclear, known, open, sides, queue }: Following): Node | null {
     const done = machine.step(node.place, node);
@@ -147,6 +149,18 @@ export function walker({ callees, machineFor, isError, budget, seen, isRough = f
     ends,
     free: machine.free,
   };
+}
+
+/** The node at the start of functions that run one behind the other, with what is known of data. */
+function beginOf(
+  machine: Machine,
+  [first = 0, ...following]: readonly number[],
+  before: Known["registers"] = new Map(),
+): Node {
+  const data = [...before].filter(([name]) => name >= firstData);
+  const registers = new Map<number, Value>([[machine.stack, { at: stack }], ...data]);
+  if (machine.long !== undefined) registers.set(machine.long, { at: longResult });
+  return { place: first, registers, flags: null, callers: [], following };
 }
 
 /** By the place, the first way that led there from a branch. */

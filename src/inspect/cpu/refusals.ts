@@ -67,7 +67,8 @@ export function allRefusals(
   // The C runtime gets the address of a start, and Rust's runtime that of each closure.
   const mayRun = (target: number) =>
     !words.hasRust && !starts.some(({ address }) => address === target) && mayAnswer(target);
-  const pointerAt = (place: number) => words.pointers.at(place) ?? words.pointers.inConstants(place);
+  const pointerAt = (place: number) =>
+    words.pointers.at(place) ?? words.pointers.inConstants?.(place) ?? null;
   const callees = { ...reader, ...words, mayAnswer, lengthFrom, longest, mayRun, pointerAt };
   const been = new Set<number>();
   const isConstructor = ({ name }: { readonly name: string }) => name === atLoading;
@@ -81,7 +82,7 @@ export function allRefusals(
     const first = name === atLoading ? [] : keepers;
     const called = [...new Set(code.flatMap(({ target, takes }) => target ?? takes ?? []))];
     const taken = [...new Set(code.flatMap(({ takes }) => takes ?? []))].slice(0, mostCalled);
-    const listed = taken.flatMap((place) => words.pointers.run(place));
+    const listed = taken.flatMap((place) => words.pointers.run?.(place) ?? []);
     const own = (more: Partial<AskedWords> = {}) =>
       refusalsOf([...first, address], {
         ...{ isError, mayGiveError: name === rustMain, callees, budget },
@@ -92,7 +93,7 @@ export function allRefusals(
       return code.some(mayEnd) && words.mayAnswer(address) ? [{ ...own(), isWhole: true }] : [];
     if (called.length > mostCalled) return [{ ...noRefusals, isWhole: false }];
     if (keepers.length === 0 && ![address, ...called, ...listed].some(mayAnswer)) return [];
-    const kept: Kept = { places: new Map(), by: new Set() };
+    const kept = { places: new Map<number, number>(), by: new Set<number>() };
     const keeping = own({ mayKeep: (place, bytes, by) => keep(kept, place, bytes, by) });
     const isSure = kept.places.size === 0 || keeping.refuses.length === 0 || !areWritten(kept);
     const plain = isSure ? keeping : withMarks(own({ mayKeep: () => false }), keeping);
@@ -117,7 +118,12 @@ export function allRefusals(
   };
 }
 
-function keep({ places, by }: Kept, place: number, bytes: number, at: number): boolean {
+function keep(
+  { places, by }: { readonly places: Map<number, number>; readonly by: Set<number> },
+  place: number,
+  bytes: number,
+  at: number,
+): boolean {
   places.set(place, Math.max(bytes, places.get(place) ?? 0));
   by.add(at);
   return true;

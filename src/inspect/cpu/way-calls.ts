@@ -1,8 +1,18 @@
 /** Tells where a way goes on at a call, at a jump to another function, and at the end of a function. */
 
+import { goCalls } from "./go-calls.ts";
 import { type Bits, noBits, numberOf, type Value } from "./known-bits.ts";
 import type { Answer, Callees, End, Leaving, Machine } from "./way-parts.ts";
-import { firstData, handedOut, isAsked, isSuccess, keptOf, type Known, type Node } from "./way-states.ts";
+import {
+  firstData,
+  handedOut,
+  hasAsked,
+  isAsked,
+  isSuccess,
+  keptOf,
+  type Known,
+  type Node,
+} from "./way-states.ts";
 
 const mostCallers = 6;
 /** A panic of Rust, which may be caught, leads to functions that abort if it can not be thrown: these stand deeper. */
@@ -25,6 +35,7 @@ interface Calling {
 export function callReader({ callees, isError, machine, answer }: Calling) {
   const given = (registers: Known["registers"], value: Value | null | undefined) =>
     keptOf(registers, machine, value);
+  const ofGo = callees.go === undefined ? null : goCalls(callees.go, machine);
 
   function follow(done: Leaving, node: Node, found: Set<End>): Node | null {
     const { target, isPointer, next } = done;
@@ -62,7 +73,7 @@ export function callReader({ callees, isError, machine, answer }: Calling) {
     if (isEntered)
       return {
         ...node,
-        registers: handedTo(node.registers, machine),
+        registers: ofGo?.entering(node.registers, isCall) ?? handedTo(node.registers, machine),
         place: callee,
         callers:
           back === null ? node.callers : [...node.callers, { ...back, asks: callees.mayAnswer(callee) }],
@@ -82,7 +93,8 @@ export function callReader({ callees, isError, machine, answer }: Calling) {
     const handed = [...node.registers].filter(
       ([name]) => !isQuestion || name < 0 || machine.kept.has(name) || name >= firstData,
     );
-    const after = { ...node, registers: given(new Map(handed), result), flags: null };
+    const registers = ofGo?.behind(callee, next, node.registers, result) ?? given(new Map(handed), result);
+    const after = { ...node, registers, flags: null };
     return back === null ? returned(after, found) : { ...after, place: next };
   }
 
@@ -109,6 +121,10 @@ export function callReader({ callees, isError, machine, answer }: Calling) {
       if (!isRefused && isSuccess(long === undefined || "at" in long ? bits : long)) found.add("zero");
       return null;
     }
+    if (ofGo !== null) {
+      const own = ofGo.back(caller.registers, registers);
+      return { ...node, place: caller.place, registers: own, flags: null, callers: callers.slice(0, -1) };
+    }
     const data = [...registers].filter(([name]) => name >= firstData);
     const own = given(new Map([...caller.registers, ...data]), result);
     const top = caller.registers.get(machine.stack);
@@ -130,15 +146,6 @@ const handedTo = (registers: Known["registers"], { isThorough = false }: Machine
     [...registers].filter(
       ([name, value]) => name !== handedOut[0] && (name >= 0 || !isThorough || isAsked(value)),
     ),
-  );
-
-/** A structure of an answer has so many bytes. */
-const longestHanded = 64;
-
-/** An answer that the program has made itself stands behind the address. */
-const hasAsked = (registers: Known["registers"], at: number) =>
-  [...registers].some(
-    ([name, value]) => name >= at && name < at + longestHanded && name !== handedOut[0] && isAsked(value),
   );
 
 function statusEnd(status: Value | undefined, unknown: End): End {

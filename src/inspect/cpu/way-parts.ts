@@ -1,5 +1,6 @@
 /** What a kind of CPU, and the functions of a program, tell whoever follows the ways through the program. */
 
+import type { GoRules } from "./go-calls.ts";
 import type { Bits } from "./known-bits.ts";
 import type { Ending } from "./named-calls.ts";
 import type { Known } from "./way-states.ts";
@@ -41,6 +42,10 @@ export interface Machine {
   readonly arguments: readonly [number, ...number[]];
   /** The register with the address at which a result begins that is too long. */
   readonly long?: number;
+  /** Other registers in which a function of Go takes and leaves numbers, as an error or a length. */
+  readonly moreResults?: readonly number[];
+  /** So many bytes a call of Go puts on the stack. */
+  readonly pushed?: number;
   readonly stack: number;
   /** The registers that a called function gives back, the stack's among them. */
   readonly kept: ReadonlySet<number>;
@@ -64,8 +69,10 @@ export interface Callees {
   readonly longest?: (target: number) => number;
   /** The names of the bits that a called function gives back for an argument; null where no need is told. */
   readonly givenBack: (target: number, argument: number | null) => readonly string[] | null;
-  /** True for a function that always gives an address back, as of an error in Go. */
+  /** True for a function that always gives an address back, as of an object. */
   readonly givesAddress?: (target: number) => boolean;
+  /** Of a program in Go. */
+  readonly go?: GoRules;
   /** How a called function ends the program; null if the function returns. */
   readonly endOf: (target: number, isPointer: boolean) => Ending | null;
   /** A function that ends the program by what it calls, as Rust's own exit does. */

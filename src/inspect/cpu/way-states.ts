@@ -35,6 +35,15 @@ export const isAsked = (value: Value) => "asked" in value && value.asked;
 /** Stands among the registers once somebody else has an address on the stack, and may write there whenever he is called. */
 export const handedOut: readonly [name: number, value: Value] = [firstData - 1, { ...noBits, asked: true }];
 
+/** A structure of an answer has so many bytes. */
+export const longestHanded = 64;
+
+/** An answer that the program has made itself stands behind the address. */
+export const hasAsked = (registers: Known["registers"], at: number, bytes = longestHanded): boolean =>
+  [...registers].some(
+    ([name, value]) => name >= at && name < at + bytes && name !== handedOut[0] && isAsked(value),
+  );
+
 /** So many ways meet in a place with other values each, as behind many options. Then they go on with what they have in common, and with the CPU's answers. */
 const mostMeetings = 16;
 /** So many, and the CPU's answers are no more told apart: those of a function that adds dozens of them up. */
@@ -95,7 +104,7 @@ function inCommon(some: Known["registers"], others: Known["registers"] = some): 
   );
 }
 
-const placesOf = ({ place, callers, following }: Pick<Node, "place" | "callers" | "following">) =>
+export const placesOf = ({ place, callers, following }: Pick<Node, "place" | "callers" | "following">) =>
   [following.length, place, ...callers.map((each) => each.place)].join();
 
 export function keyOf({ registers, flags, ...node }: Node): string {

@@ -8,15 +8,16 @@ import type { Known } from "./way-states.ts";
 import type { FunctionReader } from "./x86-functions.ts";
 
 const { RSP } = Register;
-const onlyRead: ReadonlySet<Mnemonic> = new Set([Mnemonic.Cmp, Mnemonic.Test, Mnemonic.Push, Mnemonic.Bt]);
+const onlyRead: ReadonlySet<Mnemonic> = new Set([
+  Mnemonic.Cmp,
+  Mnemonic.Test,
+  Mnemonic.Push,
+  Mnemonic.Bt,
+  Mnemonic.Nop,
+]);
 
 /** The bits that an operand of an instruction has; null for unknown ones. */
-export function operandReader(
-  instruction: Instruction,
-  reader: FunctionReader,
-  words: AskedWords,
-  answer: Answer,
-) {
+export function operandReader(instruction: Instruction, readAt: ReturnType<typeof memoryReader>) {
   return (index: number, registers: Known["registers"]): Value | null => {
     const kind = instruction.opKind(index);
     if (kind === OpKind.Register) {
@@ -30,22 +31,31 @@ export function operandReader(
     // LEA reads nothing from where its operand stands.
     if (kind !== OpKind.Memory || instruction.mnemonic === Mnemonic.Lea) return null;
     const place = placeIn(instruction, registers);
-    const bytes = MemorySizeExt.size(instruction.memorySize);
-    if (place === null) return null;
+    return place === null ? null : readAt(place, MemorySizeExt.size(instruction.memorySize), registers);
+  };
+}
+
+/** What stands in so many bytes of memory from a place on; null where nobody knows. */
+export function memoryReader(reader: FunctionReader, words: AskedWords, answer: Answer) {
+  return (place: number, bytes: number, registers: Known["registers"]): Value | null => {
     const kept = keptAt(registers, place, bytes);
+    if (kept !== null && place >= 0) words.relies?.(place, "at" in kept);
     if (place < 0 || kept !== null) return kept;
     const word = words.at(place);
     if (word !== null) return narrow(answer(word.names, word.shift), bytes);
     if (words.isZeroAtFirst?.(place)) return { ...constant(0), asked: true };
-    const pointed = words.pointers.at(place) ?? words.pointers.inConstants(place);
+    const pointed = words.pointers.at(place) ?? words.pointers.inConstants?.(place) ?? null;
+    if (pointed !== null) words.relies?.(place, true);
     if (pointed !== null) return bytes === 8 ? { at: pointed } : null;
+    const length = words.lengthAt?.(place) ?? null;
+    if (length !== null) words.relies?.(place, false);
+    if (length !== null) return narrow(constant(length), bytes);
     // The cases of a switch stand in constants, and so does a table of the bits that a program asks for.
     const number = bytes > 8 ? null : reader.constantAt(place);
     if (number === null) return null;
-    const above = bytes > 4 ? reader.constantAt(place + 4) : null;
-    if (bytes > 4)
-      return above === null ? null : constant((BigInt(above) << 32n) | BigInt.asUintN(32, BigInt(number)));
-    return instruction.mnemonic === Mnemonic.Movsxd ? constant(number) : narrow(constant(number), bytes);
+    if (bytes <= 4) return narrow(constant(number), bytes);
+    const above = reader.constantAt(place + 4);
+    return above === null ? null : constant((BigInt(above) << 32n) | BigInt.asUintN(32, BigInt(number)));
   };
 }
 

@@ -26,6 +26,7 @@ import {
   shiftedIn,
   signed,
   sumOf,
+  type Bits,
   type Flags,
   type Value,
   widen,
@@ -33,10 +34,23 @@ import {
 import type { Answer } from "./way-parts.ts";
 import { firstData, handedOut, isAsked, type Known, withoutNumbers } from "./way-states.ts";
 import type { FunctionReader } from "./x86-functions.ts";
-import { bytesOf, computedBy, operandReader, placeIn, stackMove, storedAt } from "./x86-operands.ts";
+import {
+  bytesOf,
+  computedBy,
+  memoryReader,
+  operandReader,
+  placeIn,
+  stackMove,
+  storedAt,
+} from "./x86-operands.ts";
 
 const { RAX, RBX, RCX, RDX, RSP } = Register;
 const moves: ReadonlySet<Mnemonic> = new Set([Mnemonic.Mov, Mnemonic.Movzx]);
+const copies: ReadonlySet<Mnemonic> = new Set([
+  ...[Mnemonic.Movups, Mnemonic.Movupd, Mnemonic.Movdqu, Mnemonic.Vmovdqu],
+]);
+/** Added to the number of a vector register; no register has so high a number. */
+const upperHalf = 1024;
 const exclusive: ReadonlySet<Mnemonic> = new Set([
   ...[Mnemonic.Pxor, Mnemonic.Xorps, Mnemonic.Xorpd, Mnemonic.Vpxor, Mnemonic.Vxorps, Mnemonic.Vxorpd],
 ]);
@@ -51,7 +65,10 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
   const instruction = new Instruction();
   const info = new InstructionInfoFactory();
 
-  const read = operandReader(instruction, reader, words, answer);
+  const readAt = memoryReader(reader, words, answer);
+  const read = operandReader(instruction, readAt);
+  /** Somebody reads lists row by row. */
+  const counts = words.lengthAt !== undefined;
   const placeOf = (registers: Known["registers"]) => placeIn(instruction, registers);
 
   function computed({ registers, flags }: Known): Known {
@@ -70,7 +87,7 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
     const stored = storedAt(instruction, registers);
     const after = stored === null ? withoutNumbers(registers) : new Map(registers);
     if (mnemonic === Mnemonic.Cpuid) return { registers: answered(after, words, answer), flags };
-    for (const register of writtenBy(instruction, info)) after.delete(RegisterExt.fullRegister(register));
+    for (const name of writtenBy(instruction, info)) after.delete(name);
     const store = (place: number, bytes: number, value: Value | null) =>
       writeStack(after, registers, place, bytes, value);
     if (stored !== null && (stored < 0 || stored >= firstData)) store(stored, size, null);
@@ -93,10 +110,15 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
     if (moved !== null) after.set(RSP, { at: moved });
     if (moved !== null && mnemonic === Mnemonic.Push) store(moved, 8, first);
     if (moved !== null && mnemonic === Mnemonic.Pop) set(registers.get(moved - 8) ?? null);
+    const place = placeOf(registers);
     const code = instruction.conditionCode;
-    const result = resultOf(mnemonic, one, other, isSame, size);
+    const result = distanceOf(mnemonic, first, second, size) ?? resultOf(mnemonic, one, other, isSame, size);
     const borrowed = mnemonic === Mnemonic.Sbb && isSame ? borrow(flags, size) : null;
-    if (result !== null) set(narrow(result, size));
+    if (counts && size === 16 && copies.has(mnemonic))
+      copied(instruction, registers, after, stored, (half) =>
+        place === null ? null : readAt(place + half, 8, registers),
+      );
+    else if (result !== null) set(narrow(result, size));
     else if (borrowed !== null) set(borrowed);
     else if (moves.has(mnemonic)) set(second);
     else if (mnemonic === Mnemonic.Movsxd) set(other && signed(other));
@@ -132,6 +154,34 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
       info.free();
     },
   };
+}
+
+/** What SUB leaves of two addresses; null for others. */
+function distanceOf(mnemonic: Mnemonic, one: Value | null, other: Value | null, size: number): Bits | null {
+  const isDistance =
+    mnemonic === Mnemonic.Sub && one !== null && other !== null && "at" in one && "at" in other;
+  return isDistance ? constant(one.at - other.at, size) : null;
+}
+
+/** Go copies structures through vectors. The upper half of one stands beside its register; X15 is zero (Go, src/cmd/compile/abi-internal.md). */
+function copied(
+  { op0Kind, op0Register, op1Register }: Instruction,
+  before: Known["registers"],
+  after: Map<number, Value>,
+  stored: number | null,
+  readHalf: (half: number) => Value | null,
+): void {
+  const isStore = op0Kind === OpKind.Memory;
+  const register = RegisterExt.fullRegister(isStore ? op1Register : op0Register);
+  for (const half of [0, 8]) {
+    const name = register + (half === 0 ? 0 : upperHalf);
+    const isZero = isStore && op1Register === Register.XMM15;
+    const value = isZero ? constant(0) : isStore ? (before.get(name) ?? null) : readHalf(half);
+    const isKept =
+      stored !== null && (stored < 0 || (stored >= firstData && value !== null && isFinding(value)));
+    if (isStore && isKept) writeStack(after, before, stored + half, 8, value);
+    else if (!isStore && value !== null) after.set(name, value);
+  }
 }
 
 /** Clang's cpuid.h keeps RBX in another register while it asks. */
@@ -232,11 +282,13 @@ function answered(registers: Map<number, Value>, words: AskedWords, answer: Answ
   return registers;
 }
 
-function writtenBy(instruction: Instruction, info: InstructionInfoFactory): readonly Register[] {
+function writtenBy(instruction: Instruction, info: InstructionInfoFactory): readonly number[] {
   const found = info.info(instruction);
-  const written: Register[] = [];
+  const written: number[] = [];
   for (const used of found.usedRegisters()) {
-    if (used.access !== OpAccess.Read && used.access !== OpAccess.CondRead) written.push(used.register);
+    const whole = RegisterExt.fullRegister(used.register);
+    if (used.access !== OpAccess.Read && used.access !== OpAccess.CondRead)
+      written.push(whole, whole + upperHalf);
     used.free();
   }
   found.free();

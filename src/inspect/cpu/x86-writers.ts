@@ -9,7 +9,9 @@ export interface Kept {
   /** The bytes that stand in a place. */
   readonly places: Map<number, number>;
   /** The instructions that write these. */
-  readonly by: Set<number>;
+  readonly by: ReadonlySet<number>;
+  /** Those of the places that have an address: whoever reads one may write behind it. */
+  readonly pointers?: ReadonlySet<number>;
 }
 
 const pieceBytes = 2 ** 20;
@@ -45,7 +47,11 @@ const constants: ReadonlyMap<number, number> = new Map([
 const isShort = (prefix: number | undefined) => prefix === 0x66;
 
 /** True if code of the file may write to one of the places, beside the instructions that are known to. */
-export function areWritten({ places, by }: Kept, source: ByteSource, elf: Elf): boolean {
+export function areWritten(
+  { places, by, pointers = new Set() }: Kept,
+  source: ByteSource,
+  elf: Elf,
+): boolean {
   if (places.size > mostPlaces) return true;
   const first = Math.min(...places.keys()) - Math.max(mostInFront, vectorBytes);
   const last = Math.max(...[...places].map(([place, bytes]) => place + bytes));
@@ -53,6 +59,9 @@ export function areWritten({ places, by }: Kept, source: ByteSource, elf: Elf): 
   const ends = new Set(elf.sections.flatMap(({ address, size }) => [address, address + size]));
   const isIn = (target: number, bytes: number) =>
     [...places].some(([place, own]) => target > place - bytes && target < place + own);
+  /** An instruction may have a number behind the address. */
+  const hasAddress = (behind: number) =>
+    pointers.size > 0 && [0, 1, 2, 4].some((constant) => pointers.has(behind + constant));
   /** By what stands in front of an address at `at`: prefixes, the opcode and ModRM. */
   const mayWrite = (code: Uint8Array, at: number, behind: number) => {
     const [prefix, opcode, modRm] = [code[at - 3], code[at - 2] ?? 0, code[at - 1] ?? 0];
@@ -73,7 +82,7 @@ export function areWritten({ places, by }: Kept, source: ByteSource, elf: Elf): 
     const isHere = !isMoved && number >= first && number < last;
     if (!isNear && !isHere) return false;
     for (let back = 1; back < longest; back++) if (by.has(address + at - back)) return false;
-    if (isNear && mayWrite(code, at, behind)) return true;
+    if (isNear && (hasAddress(behind) || mayWrite(code, at, behind))) return true;
     return isHere && !isRead(code, at) && !ends.has(number) && isIn(number, mostInFront);
   };
   for (const { offset, address, size } of codeAreas(elf)) {

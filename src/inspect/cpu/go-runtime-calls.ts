@@ -1,0 +1,66 @@
+/** Tells what some functions of Go's own packages leave that nobody follows. */
+
+import { constant, numberOf, type Value } from "./known-bits.ts";
+import type { Left } from "./go-calls.ts";
+import { hasAsked, type Known } from "./way-states.ts";
+
+/** What makes an error gives no nil back; where Go's own `fmt.errorf` does, code behind the call makes another error. */
+const errors = /^(?:errors\.New|fmt\.[Ee]rrorf|github\.com\/pkg\/errors\.(?:New|Errorf))$/;
+/** These make nothing of an empty list. */
+const joins = /^(?:strings|errors)\.Join$/;
+const newObject = "runtime.newobject";
+/** A map takes its type first; an iterator has the places of a key and of a value (Go, src/internal/runtime/maps and src/runtime/map.go). */
+const [assigns, accesses] = [/^runtime\.mapassign\w*$/, /^runtime\.mapaccess[12]\w*$/];
+const [begins, continues] = [
+  /^runtime\.(?:mapiterinit|mapIterStart)$/,
+  /^runtime\.(?:mapiternext|mapIterNext)$/,
+];
+const valueInIterator = 8;
+
+/** The list takes the place of the one that it grew from. The length comes second (Go 1.20 and later, src/runtime/slice.go). */
+const [grows, moves] = ["runtime.growslice", /^runtime\.moveSlice\w*$/];
+
+/** What makes an interface of a value. */
+const converts = /^runtime\.conv[TI]\w*$/;
+
+const all = [converts, moves, errors, joins, assigns, accesses, begins, continues];
+export const isLeaving = (name: string) =>
+  name === newObject || name === grows || all.some((each) => each.test(name));
+
+/** Each call makes another object. All values of the maps of a type stand in one place: the last one for all. These stand above all data. */
+const [objects, maps, objectBytes] = [2 ** 50, 2 ** 51, 2 ** 12];
+
+/** `taken` are the arguments, and `back` is the place behind the call. */
+export function leftBy(
+  name: string,
+  target: number,
+  back: number,
+  taken: readonly (Value | undefined)[],
+  kept: Known["registers"],
+): Left | null {
+  if (name === "") return null;
+  const object = { at: objects + back * objectBytes };
+  if (name === newObject) return { results: [object] };
+  if (name === grows) {
+    const [list, length] = taken;
+    const isNew = (numberOf(length) ?? 0) > 0;
+    return {
+      results: [list !== undefined && "at" in list ? list : object, ...(isNew && length ? [length] : [])],
+    };
+  }
+  if (moves.test(name)) return { results: [object, ...(taken[2] ? [taken[2], taken[2]] : [])] };
+  if (errors.test(name)) return { results: [{ at: target }] };
+  if (joins.test(name)) return numberOf(taken[1]) === 0 ? { results: [constant(0), constant(0)] } : {};
+  // `continues` takes the iterator alone.
+  const [type, , iterator] = taken.map((value) => (value !== undefined && "at" in value ? value.at : null));
+  if (type == null) return {};
+  if (continues.test(name)) {
+    const before = kept.get(type + valueInIterator);
+    return { places: before === undefined ? [] : [[type + valueInIterator, before]] };
+  }
+  const value = { at: maps + type * objectBytes };
+  const isMerged = hasAsked(kept, value.at);
+  if (assigns.test(name) || accesses.test(name)) return { results: [value], isMerged };
+  const places = begins.test(name) ? iterator : null;
+  return places == null ? {} : { places: [[places + valueInIterator, value]], isMerged };
+}
