@@ -86,13 +86,7 @@ export function askedWords(
       const model = code.find(({ reads }) => reads !== null)?.reads ?? null;
       if (model === null) continue;
       addModel(model);
-      const called = new Set(code.flatMap(({ flow, target }) => (flow === "call" ? (target ?? []) : [])));
-      const beside = new Set(
-        [...called]
-          .slice(0, mostSetters)
-          .flatMap((each) => (reader.lengthFrom(each) <= longestSetter ? placesIn(each, reader) : [])),
-      );
-      const [found, another] = [...beside].filter((place) => isBesideModel(place - model));
+      const [found, another] = [...besideModel(code, model, reader)];
       if (found !== undefined && another === undefined) addFeatures2(found);
     }
   const endless = new Map<number, boolean>();
@@ -162,6 +156,15 @@ export function askedWords(
       wordAt(pointers.at(place) ?? -1) !== null
     );
   }
+}
+
+/** The places beside the model that the functions write to which libgcc's question calls. */
+function besideModel(code: readonly X86Instruction[], model: number, reader: FunctionReader) {
+  const called = new Set(code.flatMap(({ flow, target }) => (flow === "call" ? (target ?? []) : [])));
+  const written = [...called]
+    .slice(0, mostSetters)
+    .flatMap((each) => (reader.lengthFrom(each) <= longestSetter ? placesIn(each, reader) : []));
+  return new Set(written.filter((place) => isBesideModel(place - model)));
 }
 
 function isEndless(address: number, reader: FunctionReader): boolean {

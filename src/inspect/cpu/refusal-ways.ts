@@ -1,7 +1,7 @@
 /** Follows all ways through the code of a program, with the answers of a CPU without a feature. */
 
 import type { Bits, Value } from "./known-bits.ts";
-import type { Answer, Machine, Callees, End } from "./way-parts.ts";
+import type { Answer, Callees, End, Machine, Step } from "./way-parts.ts";
 import { callReader, longResult, stack } from "./way-calls.ts";
 import { waySides } from "./way-sides.ts";
 import type { WayMap } from "./way-map.ts";
@@ -103,45 +103,23 @@ export function walker({ callees, machineFor, isError, budget, seen, isRough = f
 
   const begin = (starts: readonly number[], before?: Known["registers"]) => beginOf(machine, starts, before);
 
-  function step(node: Node, { found, decided, unclear, known, open, sides, queue }: Following): Node | null {
+  function step(node: Node, following: Following): Node | null {
     const done = machine.step(node.place, node);
     isMeeting = done.kind !== "next";
     if (done.kind === "next") return { ...node, ...done.known, place: done.next };
-    if (done.kind === "branch") {
-      const { target, next, isTaken, asked } = done;
-      const side = (place: number): Node => {
-        const then = { ...node, place };
-        if (!sides.has(place)) sides.set(place, { branch: node.place, then });
-        return then;
-      };
-      if (isTaken === null) {
-        const forks = (node.forks ?? 0) + (asked ? 0 : 1);
-        if (asked) open.add(node.place);
-        const [one, other] = [
-          { ...side(target), forks },
-          { ...side(next), forks },
-        ];
-        if (asked && machine.isThorough) unclear.push({ branch: node.place, sides: [one, other] });
-        queue.push(one);
-        return other;
-      }
-      const then = side(isTaken ? target : next);
-      if (asked) decided.push({ ...then, branch: node.place });
-      else known.add(node.place);
-      return then;
-    }
+    if (done.kind === "branch") return branch(done, node, following, machine.isThorough === true);
     if (done.kind === "same") return null;
     if (done.kind === "return") {
-      const { callers, following, registers } = node;
-      return callers.length === 0 && following.length > 0
-        ? begin(following, registers)
-        : calls.returned(node, found);
+      const { callers, following: later, registers } = node;
+      return callers.length === 0 && later.length > 0
+        ? begin(later, registers)
+        : calls.returned(node, following.found);
     }
     if (done.kind === "trap" || done.kind === "lost") {
-      found.add(done.kind === "trap" ? "refused" : "passed");
+      following.found.add(done.kind === "trap" ? "refused" : "passed");
       return null;
     }
-    return calls.follow(done, node, found);
+    return calls.follow(done, node, following.found);
   }
 
   return {
@@ -149,6 +127,35 @@ export function walker({ callees, machineFor, isError, budget, seen, isRough = f
     ends,
     free: machine.free,
   };
+}
+
+/** The way behind a branch; where nobody knows which side is taken, the other one waits in the queue. */
+function branch(
+  { target, next, isTaken, asked }: Extract<Step, { readonly kind: "branch" }>,
+  node: Node,
+  { decided, unclear, known, open, sides, queue }: Following,
+  tellsUnclear: boolean,
+): Node {
+  const side = (place: number): Node => {
+    const then = { ...node, place };
+    if (!sides.has(place)) sides.set(place, { branch: node.place, then });
+    return then;
+  };
+  if (isTaken === null) {
+    const forks = (node.forks ?? 0) + (asked ? 0 : 1);
+    if (asked) open.add(node.place);
+    const [one, other] = [
+      { ...side(target), forks },
+      { ...side(next), forks },
+    ];
+    if (asked && tellsUnclear) unclear.push({ branch: node.place, sides: [one, other] });
+    queue.push(one);
+    return other;
+  }
+  const then = side(isTaken ? target : next);
+  if (asked) decided.push({ ...then, branch: node.place });
+  else known.add(node.place);
+  return then;
 }
 
 /** The node at the start of functions that run one behind the other, with what is known of data. */

@@ -78,15 +78,10 @@ export function callReader({ callees, isError, machine, answer }: Calling) {
         callers:
           back === null ? node.callers : [...node.callers, { ...back, asks: callees.mayAnswer(callee) }],
       };
-    const run = isCall && names === null ? handedFunction(node) : null;
+    const run = names === null ? handedFunction(node, machine, callees) : null;
     if (run !== null && back !== null) {
-      const caller = { ...back, asks: false, isRun: true };
-      return {
-        ...node,
-        registers: handedTo(node.registers, machine),
-        place: run,
-        callers: [...node.callers, caller],
-      };
+      const callers = [...node.callers, { ...back, asks: false, isRun: true }];
+      return { ...node, registers: handedTo(node.registers, machine), place: run, callers };
     }
     const result = callees.givesAddress?.(callee) ? { at: callee } : names && answer(names, 0);
     const isQuestion = names !== null && machine.isThorough === true;
@@ -96,18 +91,6 @@ export function callReader({ callees, isError, machine, answer }: Calling) {
     const registers = ofGo?.behind(callee, next, node.registers, result) ?? given(new Map(handed), result);
     const after = { ...node, registers, flags: null };
     return back === null ? returned(after, found) : { ...after, place: next };
-  }
-
-  /** A function that asks, whose address the called one gets: as of pthread_once, which runs it. */
-  function handedFunction({ registers, callers }: Node): number | null {
-    if (callers.length >= mostCallers) return null;
-    for (const name of machine.arguments) {
-      const value = registers.get(name);
-      const at = value !== undefined && "at" in value ? value.at : -1;
-      const isRun = at >= firstData && callees.lengthFrom(at) <= longestAnswer && callees.mayRun?.(at);
-      if (isRun) return at;
-    }
-    return null;
   }
 
   function returned({ registers, callers, ...node }: Node, found: Set<End>): Node | null {
@@ -138,6 +121,18 @@ export function callReader({ callees, isError, machine, answer }: Calling) {
   }
 
   return { follow, returned };
+}
+
+/** A function that asks, whose address the called one gets: as of pthread_once, which runs it. */
+function handedFunction({ registers, callers }: Node, machine: Machine, callees: Callees): number | null {
+  if (callers.length >= mostCallers) return null;
+  for (const name of machine.arguments) {
+    const value = registers.get(name);
+    const at = value !== undefined && "at" in value ? value.at : -1;
+    const isRun = at >= firstData && callees.lengthFrom(at) <= longestAnswer && callees.mayRun?.(at);
+    if (isRun) return at;
+  }
+  return null;
 }
 
 /** Of its own stack nobody else has an address yet. Where loops are followed round by round, numbers on the stack of callers would make too many ways. */
