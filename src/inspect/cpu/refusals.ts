@@ -80,9 +80,6 @@ export function allRefusals(
     been.add(address);
     const code = reader.instructions(address) ?? [];
     const first = name === atLoading ? [] : keepers;
-    const called = [...new Set(code.flatMap(({ target, takes }) => target ?? takes ?? []))];
-    const taken = [...new Set(code.flatMap(({ takes }) => takes ?? []))].slice(0, mostCalled);
-    const listed = taken.flatMap((place) => words.pointers.run?.(place) ?? []);
     const own = (more: Partial<AskedWords> = {}) =>
       refusalsOf([...first, address], {
         ...{ isError, mayGiveError: name === rustMain, callees, budget },
@@ -91,6 +88,9 @@ export function allRefusals(
     // A constructor gives no answer back: it refuses by a call that ends the program. Of thousands each is looked at alone.
     if (name === atLoading)
       return code.some(mayEnd) && words.mayAnswer(address) ? [{ ...own(), isWhole: true }] : [];
+    const called = [...new Set(code.flatMap(({ target, takes }) => target ?? takes ?? []))];
+    const taken = [...new Set(code.flatMap(({ takes }) => takes ?? []))].slice(0, mostCalled);
+    const listed = taken.flatMap((place) => words.pointers.run?.(place) ?? []);
     if (called.length > mostCalled) return [{ ...noRefusals, isWhole: false }];
     if (keepers.length === 0 && ![address, ...called, ...listed].some(mayAnswer)) return [];
     const kept = { places: new Map<number, number>(), by: new Set<number>() };
