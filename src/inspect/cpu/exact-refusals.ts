@@ -2,7 +2,6 @@
 
 import { noRefusals, type Refusals } from "./refusals.ts";
 import { type Walk, walker } from "./refusal-ways.ts";
-import { wayMap } from "./way-map.ts";
 import { findMarch } from "../../hardware/cpu-marches.ts";
 
 const mostTimes = 8;
@@ -13,27 +12,23 @@ export function exactRefusals(
   context: Omit<Walk, "seen"> & {
     /** Nobody can tell some answers from others: none is sure. */
     readonly isMerged: () => boolean;
-    /** Collects the addresses of all instructions on the ways. */
-    readonly visited: Set<number>;
   },
 ): Refusals | null {
   const seen = new Set<string>();
   const walk = walker({ ...context, seen });
   try {
     const begin = walk.begin(starts);
-    const fullMap = wayMap(context.visited);
-    const full = walk.ends(begin, new Set(), true, { map: fullMap });
+    const full = walk.ends(begin, new Set(), true);
     if (full.isCut) return null;
-    const { places } = fullMap;
+    const places = full.ways.places();
     /** `always`: no way passes. `may`: some way refuses that a CPU with all features does not go. */
     const refusing = (missing: readonly string[]): "always" | "may" | "never" | "cut" => {
-      const map = wayMap(context.visited);
-      const { ends, isCut } = walk.ends(begin, new Set(missing), true, { map });
+      const { ends, ways, isCut } = walk.ends(begin, new Set(missing), true);
       if (isCut) return "cut";
       const hasPassed = full.ends.has("passed");
       if (hasPassed && ends.size === 1 && ends.has("refused")) return "always";
       // A program that never ends by itself ends with an error alike.
-      return map.refuses(places, hasPassed) ? "may" : "never";
+      return ways.refuses(places, hasPassed) ? "may" : "never";
     };
     let [names, all]: [readonly string[], ReturnType<typeof refusing>] = [[], "never"];
     // Without the features of which a way asks, it asks for others.

@@ -3,9 +3,8 @@
 import type { Bits, Value } from "./known-bits.ts";
 import type { Answer, Callees, End, Machine, Step } from "./way-parts.ts";
 import { callReader, longResult, stack } from "./way-calls.ts";
-import { waySides } from "./way-sides.ts";
-import type { WayMap } from "./way-map.ts";
-import { firstData, keyOf, type Known, meetings, type Node, placesOf } from "./way-states.ts";
+import { wayMap } from "./way-map.ts";
+import { firstData, keyOf, type Known, meetings, type Node } from "./way-states.ts";
 
 /** A way behind a branch in a place that the answer decided. */
 interface Decided extends Node {
@@ -34,9 +33,11 @@ export interface Walk {
   readonly budget: { left: number };
   /** The names that the bits stand for which were read. */
   readonly seen: Set<string>;
+  /** Collects the addresses of all instructions on the ways. */
+  readonly visited?: Set<number>;
 }
 
-export function walker({ callees, machineFor, isError, budget, seen, isRough = false }: Walk) {
+export function walker({ callees, machineFor, isError, budget, seen, visited, isRough = false }: Walk) {
   let missing: ReadonlySet<string> = new Set();
   let hasOthers = false;
   const answer: Answer = (names, shift) => answerOf(names, shift, { missing, hasOthers }, seen);
@@ -47,12 +48,7 @@ export function walker({ callees, machineFor, isError, budget, seen, isRough = f
   let isMeeting = true;
 
   /** Follows all ways from a place on, with the answer that a CPU without the features gives; of others nobody knows, or it has all. */
-  function ends(
-    from: Node,
-    without: ReadonlySet<string>,
-    isWithOthers = false,
-    { wanted, map }: { readonly wanted?: End; readonly map?: WayMap } = {},
-  ) {
+  function ends(from: Node, without: ReadonlySet<string>, isWithOthers = false, wanted?: End) {
     missing = without;
     hasOthers = isWithOthers;
     const found = new Set<End>();
@@ -63,7 +59,7 @@ export function walker({ callees, machineFor, isError, budget, seen, isRough = f
     const been = new Set<string>();
     const sides: Sides = new Map();
     const meet = meetings(machine.isThorough ? mostRounds : 0, isRough);
-    const ways = waySides();
+    const ways = wayMap();
     const queue = [from];
     const isDone = () => wanted !== undefined && found.has(wanted);
     let isCut = false;
@@ -77,24 +73,23 @@ export function walker({ callees, machineFor, isError, budget, seen, isRough = f
           const met = been.has(first) ? now : meet(now);
           if (met === null) break;
           const key = met === now ? first : keyOf(met);
-          for (const each of [ways, map]) each?.lead(last, key);
+          ways.lead(last, key);
           if (been.has(key)) break;
           been.add(key);
-          map?.meet(key, placesOf(met));
           [now, last] = [met, key];
         }
         // Nobody knows how a way ends that is too long.
         isCut ||= steps === mostSteps || --budget.left < 0;
         if (budget.left < 0) return { ends: found, decided, unclear, known, open, sides, ways, isCut };
         if (steps === mostSteps || isDone()) break;
-        map?.visited.add(now.place);
+        visited?.add(now.place);
         const own = new Set<End>();
         const before = queue.length;
         now = step(now, { found: own, decided, unclear, known, open, sides, queue });
         for (const each of queue.slice(before)) if (last !== null) ways.enter(each, last);
         for (const end of own) {
           found.add(end);
-          for (const each of [ways, map]) each?.end(last, end);
+          ways.end(last, end);
         }
       }
     }

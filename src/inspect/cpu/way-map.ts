@@ -1,52 +1,66 @@
-/** Remembers which nodes of the ways through a program lead to which, and tells the nodes from which every way ends the program. */
+/** Keeps which states of the ways through a program lead to which, and tells the states from which every way ends the program. */
 
 import type { End } from "./way-parts.ts";
+import type { Node } from "./way-states.ts";
 
-export interface WayMap {
-  /** The addresses of all instructions on the ways. */
-  readonly visited: Set<number>;
-  /** The places in which ways met. */
-  readonly places: ReadonlySet<string>;
-  /** A way leads from a node to a node, which are named by their keys; null is the start. */
-  readonly lead: (from: string | null, to: string) => void;
-  readonly meet: (node: string, place: string) => void;
-  readonly end: (node: string | null, end: End) => void;
-  /**
-   * True if from some node in a place that is not among `known` every way refuses; where `mayJoin` is false, and in no place that is.
-   */
-  readonly refuses: (known: ReadonlySet<string>, mayJoin: boolean) => boolean;
+export type WayMap = ReturnType<typeof wayMap>;
+
+/** States are named by their keys, which begin with the places where they and their callers are. */
+export function wayMap() {
+  const [next, before] = [new Map<string, Set<string>>(), new Map<string, Set<string>>()];
+  const ended = new Map<End, Set<string>>();
+  const left = new Map<Node, string>();
+  const places = new Map<string, string>();
+  /** The states themselves, and those from which some way leads to them. */
+  const leadingTo = (keys: readonly string[]): ReadonlySet<string> => {
+    const found = new Set(keys);
+    for (const key of found) for (const each of before.get(key) ?? []) found.add(each);
+    return found;
+  };
+  const endingBy = (...ends: readonly End[]) => ends.flatMap((end) => [...(ended.get(end) ?? [])]);
+  const placeOf = (key: string) => places.get(key) ?? "";
+  const sideOf = (from: string, to: string) => `${placeOf(from)}>${placeOf(to)}`;
+  return {
+    /** A way goes on later from the node, which comes from a state. */
+    enter: (node: Node, from: string) => left.set(node, from),
+    /** The state from which the node comes; null for the first one. */
+    leave: (node: Node): string | null => left.get(node) ?? null,
+    /** null is the start. */
+    lead(from: string | null, to: string): void {
+      if (!places.has(to)) places.set(to, to.slice(0, to.indexOf(" ")));
+      if (from === null) return;
+      add(next, from, to);
+      add(before, to, from);
+    },
+    end: (key: string | null, end: End) => key !== null && add(ended, end, key),
+    /** The places in which ways met. */
+    places: (): ReadonlySet<string> => new Set(places.values()),
+    /** The sides of branches. */
+    sides: (): ReadonlySet<string> =>
+      new Set([...next].flatMap(([from, to]) => [...to].map((each) => sideOf(from, each)))),
+    /** The pairs of sides of which one leads to a refusal alone, and the other to more. */
+    refusals(): readonly (readonly [refusing: string, passing: string])[] {
+      const [passing, refusing] = [leadingTo(endingBy("passed")), leadingTo(endingBy("refused"))];
+      return [...next].flatMap(([from, sides]) => {
+        const [one, other, another] = sides;
+        if (one === undefined || other === undefined || another !== undefined) return [];
+        if (passing.has(one) === passing.has(other)) return [];
+        const [bad, good] = passing.has(one) ? [other, one] : [one, other];
+        return refusing.has(bad) ? [[sideOf(from, bad), sideOf(from, good)] as const] : [];
+      });
+    },
+    /** True if from some state in a place that is not among `known` every way ends the program; where `mayJoin` is false, and in no place that is. */
+    refuses(known: ReadonlySet<string>, mayJoin: boolean): boolean {
+      const joining = mayJoin ? [] : [...places].flatMap(([key, place]) => (known.has(place) ? [key] : []));
+      const passing = leadingTo([...endingBy("passed"), ...joining]);
+      const ending = leadingTo(endingBy("refused", "thrown"));
+      return [...places].some(([key, place]) => !known.has(place) && ending.has(key) && !passing.has(key));
+    },
+  };
 }
 
-export function wayMap(visited: Set<number>): WayMap {
-  const before = new Map<string, (string | null)[]>();
-  const placeOf = new Map<string, string>();
-  const ended: Record<End, (string | null)[]> = { passed: [], zero: [], refused: [], thrown: [] };
-  const leadingTo = (nodes: readonly (string | null)[]): ReadonlySet<string | null> => {
-    const all = new Set(nodes);
-    for (const node of all) for (const each of node === null ? [] : (before.get(node) ?? [])) all.add(each);
-    return all;
-  };
-  return {
-    visited,
-    get places() {
-      return new Set(placeOf.values());
-    },
-    lead(from, to) {
-      const all = before.get(to);
-      if (all === undefined) before.set(to, [from]);
-      else all.push(from);
-    },
-    meet: (node, place) => placeOf.set(node, place),
-    end: (node, end) => ended[end].push(node),
-    refuses(known, mayJoin) {
-      const joining = mayJoin
-        ? []
-        : [...placeOf].flatMap(([node, place]) => (known.has(place) ? [node] : []));
-      const passing = leadingTo([...ended.passed, ...joining]);
-      const ending = leadingTo([...ended.refused, ...ended.thrown]);
-      return [...placeOf].some(
-        ([node, place]) => !known.has(place) && ending.has(node) && !passing.has(node),
-      );
-    },
-  };
+function add<Key>(to: Map<Key, Set<string>>, key: Key, value: string): void {
+  const values = to.get(key);
+  if (values === undefined) to.set(key, new Set([value]));
+  else values.add(value);
 }

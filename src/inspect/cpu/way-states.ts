@@ -104,7 +104,7 @@ function inCommon(some: Known["registers"], others: Known["registers"] = some): 
   );
 }
 
-export const placesOf = ({ place, callers, following }: Pick<Node, "place" | "callers" | "following">) =>
+const placesOf = ({ place, callers, following }: Pick<Node, "place" | "callers" | "following">) =>
   [following.length, place, ...callers.map((each) => each.place)].join();
 
 export function keyOf({ registers, flags, ...node }: Node): string {
