@@ -122,6 +122,30 @@ func main() { if err := run(os.Args); err != nil { log.Print(err); os.Exit(1) } 
     true,
   ],
 ];
+/** Other code may write over what decides. */
+const written: readonly (readonly [string, string])[] = [
+  [
+    "that an option sets",
+    `var able = FIRST
+//go:noinline
+func set(args []string) { if len(args) > 0 { able = true } }
+func main() { set(os.Args); if !able { os.Exit(1) }; fmt.Println(len(os.Args)) }`,
+  ],
+  [
+    "in a list that another function cuts",
+    `var list = []struct { name string; ok *bool }{${pairs.replaceAll(", ", ", &").replace("}, &{", "}, {")}}
+//go:noinline
+func cut(args []string) { if len(args) > 0 { list = list[:0] } }
+func main() { cut(os.Args); for _, each := range list ${looking.replace("each.ok", "*each.ok")}`,
+  ],
+  [
+    "in a list whose rows another function writes",
+    `var list = []struct { name string; ok bool }{${pairs}}
+//go:noinline
+func force(args []string) { for i := range list { if len(args) > 0 { list[i].ok = true } } }
+func main() { force(os.Args); for _, each := range list ${looking}`,
+  ],
+];
 const choosing: readonly (readonly [string, string])[] = [
   [
     "in main",
@@ -206,6 +230,12 @@ describe("a program in Go that asks", { ...needs(missing), timeout: 600_000 }, (
       expect(verdicts.map(({ outcome }) => outcome)).toContain("died");
       const told = verdicts.map(({ outcome }) => (outcome === "ran" ? true : isPlain ? false : null));
       expect(verdicts.map(({ fits }) => fits)).toEqual(told);
+    });
+
+    it.each(written)(`is no no where it runs on ${architecture} by an answer %s`, async (_, text) => {
+      const verdicts = await judge(architecture, text, ["-ldflags=-s -w"]);
+      expect(verdicts.filter(({ outcome }) => outcome === "ran")).toEqual(verdicts);
+      expect(verdicts.filter(({ fits }) => fits === false)).toEqual([]);
     });
 
     it.each(choosing)(`is a yes where it chooses on ${architecture}: %s`, async (_, text) => {
