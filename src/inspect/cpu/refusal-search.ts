@@ -100,23 +100,31 @@ export function missingAside(
 }
 
 /**
- * The names without which some branch leads to its refusal alone, where on other CPUs it leads on too. Of so many names that nobody can look at each: halves
- * are looked at while a half has such a branch.
+ * Sets of names without which some branch leads to its refusal alone, where on other CPUs it leads on too. Of so many names that nobody can look at each:
+ * halves are looked at while a half has such a branch. Where none of the two has one, they are a set, without names that change nothing: who lacks the
+ * set lacks each of them.
  */
-export function refusingNames(
+export function refusingSets(
   names: readonly string[],
   { walk, begin, always, budget }: Search,
-): readonly string[] {
+): readonly (readonly string[])[] {
   const refusals = always.ways.refusals();
   const isForced = (some: readonly string[]) => {
     const { ways, isCut } = walk.ends(begin, new Set(some));
     const sides = ways.sides();
     return isCut || refusals.some(([refusing, passing]) => sides.has(refusing) && !sides.has(passing));
   };
-  const found = (some: readonly string[]): readonly string[] => {
+  const least = (some: readonly string[]) =>
+    some.reduce((kept, name) => {
+      const others = kept.filter((each) => each !== name);
+      return budget.left >= 0 && isForced(others) ? others : kept;
+    }, some);
+  const found = (some: readonly string[]): readonly (readonly string[])[] => {
     if (some.length === 0 || (budget.left >= 0 && !isForced(some))) return [];
+    if (some.length === 1) return [some];
     const half = Math.ceil(some.length / 2);
-    return some.length === 1 ? some : [...found(some.slice(0, half)), ...found(some.slice(half))];
+    const own = [...found(some.slice(0, half)), ...found(some.slice(half))];
+    return own.length > 0 ? own : [least(some)];
   };
   return found(names.filter((name) => name !== "-"));
 }

@@ -7,7 +7,7 @@ import {
   decidingSets,
   mayBeRefusal,
   missingAside,
-  refusingNames,
+  refusingSets,
   type Search,
   someOfEach,
 } from "./refusal-search.ts";
@@ -197,10 +197,8 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
     const isLong =
       context.callees.longest !== undefined &&
       (left - context.budget.left) * seen.size * walksOfName > context.budget.left;
-    const sets = isLong
-      ? refusingNames([...seen], search).map((name) => [name])
-      : decidingSets([...seen], search);
-    for (const names of sets) {
+    const setsOf = isLong ? refusingSets : decidingSets;
+    for (const names of setsOf([...seen], search)) {
       if (names.some((name) => told.has(name))) continue;
       const without = new Set(names);
       const { ends, decided, known, isCut } = walk.ends(begin, without);

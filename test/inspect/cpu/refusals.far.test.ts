@@ -100,6 +100,16 @@ int main(int n, char **v) { ${many.map((n) => `f${n}(n);`).join(" ")} need("AVX2
     expect(others).toEqual([["avx2", "needed"]]);
   });
 
+  it("may refuse without two bits of many, where one of them is enough", async () => {
+    const text = manyBits.replace("detect() & BIT(10)", "detect() & (BIT(10) | BIT(14))");
+    const features = await needsOf(program(text), "-O2");
+    // Whoever lacks both lacks each of them.
+    const told = Object.keys(features).filter((name) => features[name] !== "mayBeUsed");
+    expect(told.length).toBeGreaterThan(0);
+    for (const name of told) expect(["avx2", "sse4a"]).toContain(name);
+    for (const name of told) expect(features[name]).toBe("undecided");
+  });
+
   const once = `#include <pthread.h>
 static int able;
 static pthread_once_t control = PTHREAD_ONCE_INIT;
