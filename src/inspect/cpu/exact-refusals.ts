@@ -1,8 +1,7 @@
 /** Compares the ways of a program on a CPU with all features with those on a CPU without some: what the latter alone leads to, and ends there, refuses. */
 
-import { noRefusals, type Refusals } from "./refusals.ts";
+import { featuresOf, foundRefusals, noRefusals, type Refusals } from "./refusals.ts";
 import { type Walk, walker } from "./refusal-ways.ts";
-import { findMarch } from "../../hardware/cpu-marches.ts";
 
 const mostTimes = 8;
 
@@ -48,16 +47,11 @@ export function exactRefusals(
     const others = names.filter((name) => !alone.includes(name));
     if (alone.length === 0 || context.isMerged() || refusing(others) !== "never")
       for (const name of others) for (const each of featuresOf(name)) mayRefuse.add(each);
-    return {
-      refuses: [...refuses].sort(),
-      mayRefuse: [...mayRefuse].filter((name) => !refuses.has(name)).sort(),
-      isWhole: true,
-    };
+    return foundRefusals(refuses, mayRefuse);
   } finally {
     walk.free();
   }
 }
 
-const featuresOf = (name: string): readonly string[] => findMarch(name)?.features ?? name.split("|");
 /** The name - is of a bit that nobody needs. */
 const isFeature = (name: string) => name !== "-";

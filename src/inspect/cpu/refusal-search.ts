@@ -100,9 +100,9 @@ export function missingAside(
 }
 
 /**
- * Sets of names without which some branch leads to its refusal alone, where on other CPUs it leads on too. Of so many names that nobody can look at each:
- * halves are looked at while a half has such a branch. Where none of the two has one, they are a set, without names that change nothing: who lacks the
- * set lacks each of them.
+ * Sets of names. On a CPU without a set, some branch only leads to a refusal; on other CPUs the branch also leads on. Where the names are too many to look
+ * at each, a half is looked at while the half has such a branch. Where no half has one, the names that decide are a set: a CPU without the set lacks each
+ * name.
  */
 export function refusingSets(
   names: readonly string[],

@@ -32,7 +32,7 @@ export const noRefusals: Refusals = { refuses: [], mayRefuse: [], isWhole: true 
 export const refusedBy = (refuses: readonly string[]): Readonly<Record<string, string>> =>
   Object.fromEntries(refuses.map((name) => [name, "a question, and a refusal"]));
 
-/** Of all ways through a file, and no more than bytes may be decoded where these are more than what a small program needs: a hostile file has thousands of starts. */
+/** Of all ways through a file, and of those through a small one: a hostile file has thousands of starts. Between the two, a step for each byte that may be decoded. */
 export const mostStepsOfFile = 300_000;
 const mostStepsOfSmall = 120_000;
 
@@ -175,7 +175,15 @@ export const errors: readonly { readonly of: RegExp; readonly is: (result: Bits)
 /** So many ways are followed for each name, from their start and from branches. */
 const walksOfName = 4;
 
-const featuresOf = (name: string) => findMarch(name)?.features ?? name.split("|");
+/** The features of a name, which may be a level of the ABI, or a list with | between. */
+export const featuresOf = (name: string): readonly string[] => findMarch(name)?.features ?? name.split("|");
+
+/** What is sure is no more told as possible. */
+export const foundRefusals = (refuses: ReadonlySet<string>, mayRefuse: ReadonlySet<string>): Refusals => ({
+  refuses: [...refuses].sort(),
+  mayRefuse: [...mayRefuse].filter((name) => !refuses.has(name)).sort(),
+  isWhole: true,
+});
 
 /** Of starts that run one behind the other. A bit whose name is a list, with | between, stands for one of the features, and nobody knows for which. */
 export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen">): Refusals {
@@ -229,11 +237,7 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
     if (told.size === 0 && !isLong)
       for (const name of missingAside([...seen], search, context.mayGiveError === true))
         for (const feature of featuresOf(name)) mayRefuse.add(feature);
-    return {
-      refuses: [...refuses].sort(),
-      mayRefuse: [...mayRefuse].filter((name) => !refuses.has(name)).sort(),
-      isWhole: true,
-    };
+    return foundRefusals(refuses, mayRefuse);
   } finally {
     walk.free();
   }

@@ -5,7 +5,7 @@ import type { Node } from "./way-states.ts";
 
 export type WayMap = ReturnType<typeof wayMap>;
 
-/** States are named by their keys, which begin with the places where they and their callers are. */
+/** The key of a state is the name here. A key begins with the place of the state, and the places of the callers. */
 export function wayMap() {
   const [next, before] = [new Map<string, Set<string>>(), new Map<string, Set<string>>()];
   const ended = new Map<End, Set<string>>();
