@@ -207,12 +207,12 @@ function withinFunctions(functions: Functions): (from: number, to: number) => bo
   };
 }
 
-/** Tells each direct call and jump of a segment, and each through a table of pointers. */
+/** Tells each direct call and jump of a segment, and each through a table of pointers; `isCall` is true for the direct calls. */
 export function eachCall(
   source: ByteSource,
   segment: CodeArea,
   pointers: FixedPointers,
-  tell: (from: number, to: number) => void,
+  tell: (from: number, to: number, isCall: boolean) => void,
 ): void {
   withWindow((window) => {
     const step = windowBytes - longestCall;
@@ -229,7 +229,7 @@ export function eachCall(
         const from = segment.address + start + begin;
         const place = segment.address + start + at + 1 + distanceBytes + (u32(bytes, at + 1) | 0);
         const to = length === 1 ? place : pointers.at(place);
-        if (to !== null) tell(from, to);
+        if (to !== null) tell(from, to, bytes[at] === beforeDistance.call);
       }
     }
   });

@@ -16,7 +16,7 @@ import { type Elf, elfType, offsetOfAddress } from "../elf/elf.ts";
 import { u32 } from "../little-endian.ts";
 import type { FixedPointers } from "./fixed-pointers.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
-import { maxUnnamed, roomsOf } from "./function-rooms.ts";
+import { calledPlaces, maxUnnamed, roomsOf } from "./function-rooms.ts";
 import { invalidForm, jumpForms, known } from "./x86-codes.ts";
 import { displacement, longest } from "./x86-jumps.ts";
 import { older } from "./code-evidence.ts";
@@ -57,6 +57,8 @@ const mostTimes = 4;
 /** A bound for large files: the constructors of the largest library that was seen have less. */
 const mostDecoded = 2 ** 26;
 
+const never = () => false;
+
 export type FunctionReader = ReturnType<typeof functionReader>;
 
 export function functionReader(
@@ -73,6 +75,7 @@ export function functionReader(
   /** Instructions at which somebody looks again and again. */
   const heads = new Map<number, Uint8Array>();
   const { isStart, roomAt, endAround } = roomsOf(elf, ranges);
+  const isCalled = calledPlaces(source, elf, pointers);
   const sectionAt = (place: number) =>
     elf.sections.find(
       ({ flags, address, size }) => (flags & allocated) !== 0 && place >= address && place < address + size,
@@ -135,7 +138,14 @@ export function functionReader(
         }
         const bytes = source.read(offset, size + longest);
         decoded += Math.min(size, bytes.length);
-        const { found, isWhole } = decode(bytes, size, address, isNamed);
+        // Where so much code has no name, a function that ends with a call which does not return would go on with the next one's.
+        const { found, isWhole } = decode(
+          bytes,
+          size,
+          address,
+          isNamed,
+          room === maxUnnamed ? isCalled : never,
+        );
         isCut ||= !isNamed && !isWhole && size === maxUnnamed;
         if (isWhole || size === room) return found;
       }
@@ -146,7 +156,13 @@ export function functionReader(
 /** Answers with the instructions of a function by its bytes, and some bytes beyond; what nothing names ends where no jump leads farther. */
 function functionDecoder(instruction: Instruction, pointers: FixedPointers, isMoved: boolean) {
   const seen = seenInstructions();
-  return (beyond: Uint8Array, size: number, address: number, isNamed: boolean) => {
+  return (
+    beyond: Uint8Array,
+    size: number,
+    address: number,
+    isNamed: boolean,
+    isCalled: (place: number) => boolean,
+  ) => {
     const bytes = beyond.subarray(0, size);
     const decoder = new Decoder(64, bytes, DecoderOptions.None);
     const raw = rawDecoder(decoder, [instruction]);
@@ -184,7 +200,7 @@ function functionDecoder(instruction: Instruction, pointers: FixedPointers, isMo
       if ((target ?? 0) < farthest) furthest = Math.max(furthest, target ?? 0);
       // The cases of a switch stand behind their jump.
       const isLast = flow === "jump" || flow === "trap" || (flow === "end" && !form.isSwitch);
-      isWhole = isLast && at > furthest;
+      isWhole = at > furthest && (isLast || (flow === "call" && isCalled(at)));
     }
     decoder.free();
     return { found, isWhole };

@@ -310,6 +310,27 @@ void scale(float *a) { for (int i = 0; i < 64; i++) a[i] *= 3; }
   expect(features.avx).toBe("compiledFor");
 });
 
+describe("code of which nothing names the functions", needs(whyNoX86 ?? whyNoGcc()), () => {
+  /** As by Rust with `panic=abort`: a function ends with a call that does not return. */
+  const library = (after: string) => `__asm__(
+".text; .globl JNI_OnLoad; .type JNI_OnLoad,@function; JNI_OnLoad: call first; ret; .size JNI_OnLoad,.-JNI_OnLoad;"
+"stop: hlt; first: test %edi,%edi; je 1f; ret; 1: call stop; second: vpaddd %ymm0,%ymm0,%ymm0; ret;"
+"${after}; .skip 200000,0x90");
+unsigned level(void) { unsigned a = 7, b, c = 0, d; __asm__("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d)); return b; }
+`;
+
+  it.each([
+    ["does not go on behind it where the next function is called", "third: call second; ret", []],
+    ["goes on where a jump leads there", "third: {disp32} jmp second", ["avx2"]],
+  ])("%s", async (_name, after, reached) => {
+    const { start } = await linked(
+      { "a.c": [library(after), "-fno-asynchronous-unwind-tables"] },
+      ...["-shared", "-nostdlib", "-s"],
+    );
+    expect(start).toMatchObject({ reached, isWhole: true });
+  });
+});
+
 const whyNoRust = whyNoX86 ?? whyNoVersion("rustc", "apt-get install rustc");
 
 describe("a program by rustc", needs(whyNoRust), () => {

@@ -136,7 +136,7 @@ const rows: Readonly<Record<string, (given: Given, name: string) => unknown>> = 
   "readonly number[]": ({ elf }) => [elf.entry],
   Kept: ({ elf }) => ({ places: new Map([[elf.entry, 8]]), by: new Set<number>() }),
   UseRange: () => () => undefined,
-  "(from: number, to: number) => void": () => () => undefined,
+  "(from: number, to: number, isCall: boolean) => void": () => () => undefined,
   "(count: number) => void": () => () => undefined,
   ElfSegment: ({ bytes }) => ({ type: 1, flags: 5, address: 0, offset: 0, size: bytes.length }),
   DispatchSigns: ({ elf }) => ({ signs: ["IFUNC"], resolvers: new Set([elf.entry]) }),
