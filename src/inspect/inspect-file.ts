@@ -7,7 +7,7 @@ import { compilerRelease } from "./amd/rocm-release.ts";
 import type { ByteSource } from "./byte-source.ts";
 import { checksumsOf } from "./checksums.ts";
 import { type CodePattern, placesOf, searchCode } from "./code-search.ts";
-import { arm64Refusals } from "./cpu/arm64-refusals.ts";
+import { type ArmRefusals, arm64Refusals } from "./cpu/arm64-refusals.ts";
 import { readArm64Code } from "./cpu/arm64-code.ts";
 import { answeringExports, askingFunctions, importedFunctions } from "./cpu/asking-links.ts";
 import type { CpuCode } from "./cpu/cpu-code.ts";
@@ -177,16 +177,19 @@ async function cpuCode(source: ByteSource, elf: Elf): Promise<CpuCode | null> {
   const go = goDemands(source, elf);
   // Of AArch64 nobody knows which functions of a static program ask.
   const ofCode = isX86 || chosen.signs.every((sign) => !isOwnQuestion(sign)) ? code.asks : [];
-  const asks = [...new Set([...ofCode, ...chosen.signs, ...(go === null ? [] : [goSign])])].sort();
+  const signs = [...new Set([...ofCode, ...chosen.signs, ...(go === null ? [] : [goSign])])].sort();
+  const arm = isX86
+    ? null
+    : armStart(elf, signs, code, () => arm64Refusals(source, elf, functions, pointers));
+  const asks = arm?.asks ?? signs;
   const hasFeatures = Object.values(code.features).some(({ instructions }) => instructions > 0);
   const asking = askingFunctions(source, elf, functions, pointers, asksIn);
   // A program without features may ask, and refuse.
-  const mayHaveStart = hasFeatures || !isX86 || asks.length > 0;
-  const start = !mayHaveStart
-    ? null
-    : isX86
+  const mayHaveStart = hasFeatures || asks.length > 0;
+  const start =
+    arm === null && mayHaveStart
       ? startCodeOf(source, elf, functions, pointers, asking)
-      : armStart(elf, asks, code, () => arm64Refusals(source, elf, functions, pointers));
+      : (arm?.start ?? null);
   return {
     ...code,
     asks,
@@ -217,17 +220,20 @@ function armStart(
   elf: Elf,
   asks: readonly string[],
   { features }: CpuCode,
-  refusals: () => Refusals,
-): CpuCode["start"] {
+  refusals: () => ArmRefusals,
+): Pick<CpuCode, "asks" | "start"> {
   const isProgram =
     elf.type === elfType.executable || elf.segments.some(({ type }) => type === segmentType.interpreter);
-  if (elf.machine !== elfMachine.aarch64 || (!isProgram && asks.every(isOwnQuestion))) return null;
-  const { refuses, mayRefuse, isWhole } = refusals();
-  const isAsking = !isProgram || !asks.every(isAtomicsQuestion);
-  if (isAsking && isWhole && refuses.length + mayRefuse.length === 0) return null;
+  if (elf.machine !== elfMachine.aarch64 || (!isProgram && asks.every(isOwnQuestion)))
+    return { asks, start: null };
+  const { refuses, mayRefuse, isWhole, asks: isSeen } = refusals();
+  const signs = isSeen ? [...new Set([...asks, "getauxval"])].sort() : asks;
+  const isAsking = !isProgram || !signs.every(isAtomicsQuestion);
+  if (isAsking && isWhole && refuses.length + mayRefuse.length === 0) return { asks: signs, start: null };
   const used = Object.keys(features).filter((name) => (features[name]?.instructions ?? 0) > 0);
   const reached = isAsking ? [] : used;
-  return { ...noStart, needed: refusedBy(refuses), mayRefuse, reached, unchosen: reached, isWhole };
+  const start = { ...noStart, needed: refusedBy(refuses), mayRefuse, reached, unchosen: reached, isWhole };
+  return { asks: signs, start };
 }
 
 async function decodeCode(

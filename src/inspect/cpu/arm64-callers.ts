@@ -37,7 +37,8 @@ export function armCalls(source: ByteSource, elf: Elf, ranges: ReturnType<typeof
         }
         // Loads.
         case 0x3e:
-          if (isStubLoad(word) || isStep(word)) shapes.load(at, word);
+          if (isStubLoad(word)) shapes.load(at);
+          else if (isStep(word)) shapes.step(at);
           break;
         // ADRP, and sums and comparisons with a number.
         case 0x24:
@@ -47,6 +48,7 @@ export function armCalls(source: ByteSource, elf: Elf, ranges: ReturnType<typeof
           const page = pageIn({ at, word });
           if (page === null) {
             if (comparedIn(word) !== null) shapes.comparison(at, word);
+            else if (isStep(word)) shapes.step(at);
           } else if (page >= firstPage) pages.add(at, page);
           break;
         }
@@ -158,9 +160,9 @@ function questionShapes() {
       last.set(compared, at);
       if (compared === 26) addNear(glibc, at, 48);
     },
-    load(at: number, word: number): void {
-      if (isStep(word)) addNear(musl, at, longestAnswer);
-      else for (let back = 4; back <= mostStubBytes; back += 4) found.add(at - back);
+    step: (at: number) => addNear(musl, at, longestAnswer),
+    load(at: number): void {
+      for (let back = 4; back <= mostStubBytes; back += 4) found.add(at - back);
     },
   };
 }

@@ -125,12 +125,14 @@ export function behindStub(main: number, { codeAt }: Pick<ArmFunctions, "codeAt"
 /** The number with which CMP compares X0. */
 export const comparedIn = (word: number) =>
   has(word, 0xffc0_03ff, 0xf100_001f) ? (word >>> 10) & 0xfff : null;
-/** LDR with a step of 16. */
-export const isStep = (word: number) => has(word, 0xffff_fc00, 0xf841_0400);
+/** A step of 16: by LDR, before or after the load, or by ADD to the same register. */
+export const isStep = (word: number) =>
+  has(word, 0xffff_f400, 0xf841_0400) ||
+  (has(word, 0xffff_fc00, 0x9100_4000) && (word & 31) === ((word >>> 5) & 31));
 
 /**
  * The C library's own getauxval in a static program without names. glibc's compares its argument with AT_HWCAP and AT_HWCAP2 before all others; musl's
- * with AT_SECURE, and then goes through the kernel's pairs of numbers by LDR with a step of 16 (glibc and musl, getauxval.c).
+ * with AT_SECURE, and then goes through the kernel's pairs of numbers, of 16 bytes each (glibc and musl, getauxval.c).
  */
 export function isGetauxval({ codeOf }: Pick<ArmFunctions, "codeOf">, target: number): boolean {
   const [first, second] = codeOf(target, 48).flatMap(({ word }) => comparedIn(word) ?? []);

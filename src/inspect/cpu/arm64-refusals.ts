@@ -43,12 +43,20 @@ const mostInTable = 2 ** 16;
 /** A function that keeps the answer of several questions has no more bytes. */
 const longestStoring = 4096;
 
+/** The compilers' own constructors, which keep the answer for atomic operations and for functions in versions, are shorter. */
+const longestOfCompiler = 128;
+
+export interface ArmRefusals extends Refusals {
+  /** True for a static program that asks by the C library's code, whose name may be gone. */
+  readonly asks: boolean;
+}
+
 export function arm64Refusals(
   source: ByteSource,
   elf: Elf,
   functions: ReturnType<typeof readFunctionRanges>,
   pointers: FixedPointers,
-): Refusals {
+): ArmRefusals {
   const code = arm64Functions(source, elf, functions);
   const constantAt = armConstants(source, elf);
   const memoryOf = (answers: Answers): Memory => ({
@@ -63,12 +71,7 @@ export function arm64Refusals(
   const minor = another === undefined ? version : null;
   const rustMains =
     main === null ? [] : rustMainsOf(main, code, memoryOf(new Map()), minor === null ? null : pointers);
-  const questions = new Map<number, boolean>();
-  const isQuestion = (target: number) =>
-    remember(questions, target, () => {
-      const kind = named.kindAt(target, false);
-      return kind === "auxiliary" || (kind === null && isProgram && !isLinked && isGetauxval(code, target));
-    });
+  const isQuestion = questionTest(named, code, isProgram && !isLinked);
   const isRust = main !== null && rustMains.length + (minor ?? 0) > 0;
   const rustStarts = isRust ? [main, ...rustMains] : [];
   const calls = once(() => armCalls(source, elf, functions));
@@ -130,9 +133,13 @@ export function arm64Refusals(
     });
   };
   const behind = main === null ? noRefusals : hidden();
+  const asks =
+    main !== null &&
+    !isLinked &&
+    areOfProgram([...calls().callersOf(called())].filter(plain.asksItself), starts, code);
   const isWhole = found.isWhole && behind.isWhole;
   if (stored.answers.size === 0)
-    return { ...found, mayRefuse: [...found.mayRefuse, ...behind.mayRefuse], isWhole };
+    return { ...found, mayRefuse: [...found.mayRefuse, ...behind.mayRefuse], isWhole, asks };
   const more = refusalsOfStarts(starts, callees, memoryOf(all), budget, visited);
   const own = more.refuses.filter((name) => !found.refuses.includes(name));
   const isSure = own.length > 0 && !areWritten(stored, code, elf, memoryOf(answers), plain.mayAnswer);
@@ -140,7 +147,26 @@ export function arm64Refusals(
     refuses: isSure ? more.refuses : found.refuses,
     mayRefuse: [...more.mayRefuse, ...(isSure ? [] : own), ...behind.mayRefuse],
     isWhole: isWhole && more.isWhole,
+    asks,
   };
+}
+
+/** True for the C library's question, which has no name in some static programs. */
+function questionTest(named: NamedCalls, code: ArmFunctions, isStatic: boolean) {
+  const known = new Map<number, boolean>();
+  return (target: number) =>
+    remember(known, target, () => {
+      const kind = named.kindAt(target, false);
+      return kind === "auxiliary" || (kind === null && isStatic && isGetauxval(code, target));
+    });
+}
+
+/** True if one of the functions that ask is no constructor of a compiler's. */
+function areOfProgram(asking: readonly number[], starts: readonly Start[], code: ArmFunctions): boolean {
+  const constructors = new Set(
+    starts.flatMap(({ name, address }) => (name === "a constructor" ? [address] : [])),
+  );
+  return asking.some((each) => !constructors.has(each) || code.lengthFrom(each) > longestOfCompiler);
 }
 
 /** How functions end the program, by their names and by what they call. */

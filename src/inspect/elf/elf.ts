@@ -192,7 +192,9 @@ function readSegments(source: ByteSource, head: Uint8Array, bits: 32 | 64, damag
   }
   return Array.from({ length: count }, (_, index) => {
     const segment = rawSegment(table, index * entry, bits);
-    const isCut = segment.type === segmentType.load && segment.offset + segment.size > source.size;
+    // Data of zeros alone have no bytes in the file, and a linker may give these any place.
+    const isCut =
+      segment.type === segmentType.load && segment.size > 0 && segment.offset + segment.size > source.size;
     if (isCut) damage.push(`the segment at ${segment.offset} is beyond the end`);
     return { ...segment, size: Math.max(0, Math.min(segment.size, source.size - segment.offset)) };
   });

@@ -16,7 +16,8 @@ const whyNot = whyNoVersion(compiler, "apt-get install gcc-aarch64-linux-gnu lib
 
 async function needsOf(text: string, ...options: readonly string[]) {
   const cwd = makeFolder({ "main.c": text, ...parts });
-  execFileSync(compiler, ["main.c", "work.c", "-w", "-o", "a.out", ...options], { cwd });
+  const files = options.includes("-nostdlib") ? ["main.c"] : ["main.c", "work.c"];
+  execFileSync(compiler, [...files, "-w", "-o", "a.out", ...options], { cwd });
   const found = await inspectFile(memorySource(readFileSync(join(cwd, "a.out"))), false);
   if (found?.cpu == null) throw new Error("no code");
   return findCpuNeed({ cpu: found.cpu, isVariant: false, neededLevel: null, through: [] }).features;
@@ -85,6 +86,34 @@ int main(int n, char **v) {
     ["another number of the kernel's", "!(getauxval(AT_PAGESZ) & HWCAP_SVE)", refusing],
   ])("is no refusal: %s", async (_, asked, then) => {
     expect((await needsOf(program(asked, then), "-O2")).sve).toBeOneOf([undefined, "mayBeUsed"]);
+  });
+
+  /** A static program without names whose start and question are as musl's, with the loop as some compiler writes it. */
+  const chooses = (number: number, next: string) => `
+unsigned long *auxv, isSecure;
+unsigned long ask(unsigned long item);
+__asm__("ask: cmp x0, #23; beq 2f; adrp x1, auxv; ldr x1, [x1, :lo12:auxv]; 1: ${next}; cbz x2, 2f; cmp x2, x0; bne 1b; 2: ret");
+__attribute__((noinline)) static int work(int n) { volatile int m = n; return m; }
+__attribute__((noinline, target("arch=armv8.2-a+dotprod"))) static int wide(int n) {
+  __asm__ volatile("sdot v0.4s, v1.16b, v2.16b");
+  return work(n);
+}
+__attribute__((noinline)) int main(int n) { return ask(${number}) & (1 << 20) ? wide(n) : work(n); }
+__attribute__((noinline)) void begin(int (*run)(int), unsigned long *stack) {
+  auxv = stack + *stack;
+  isSecure = run(*stack);
+  for (;;);
+}
+__asm__(".globl _start; _start: mov x29, #0; mov x30, #0; adrp x0, main; add x0, x0, :lo12:main; mov x1, sp; bl begin");
+`;
+  it.each([
+    ["a load that steps on behind itself", 16, "ldr x2, [x1], #16", "mayBeUsed"],
+    ["a load that steps on before itself", 16, "ldr x2, [x1, #16]!", "mayBeUsed"],
+    ["a sum", 16, "ldr x2, [x1]; add x1, x1, #16", "mayBeUsed"],
+    ["a question for the size of pages", 6, "ldr x2, [x1], #16", "compiledFor"],
+  ])("chooses in a static program without names: %s", async (_, number, next, told) => {
+    const options = ["-O2", "-nostdlib", "-static", "-s"];
+    expect((await needsOf(chooses(number, next), ...options)).asimddp).toBe(told);
   });
 
   const kept = `${head}
