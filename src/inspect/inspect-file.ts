@@ -226,8 +226,8 @@ function armStart(
     elf.type === elfType.executable || elf.segments.some(({ type }) => type === segmentType.interpreter);
   if (elf.machine !== elfMachine.aarch64 || (!isProgram && asks.every(isOwnQuestion)))
     return { asks, start: null };
-  const { refuses, mayRefuse, isWhole, asks: isSeen } = refusals();
-  const signs = isSeen ? [...new Set([...asks, "getauxval"])].sort() : asks;
+  const { refuses, mayRefuse, isWhole, asks: seen } = refusals();
+  const signs = [...new Set([...asks, ...seen])].sort();
   const isAsking = !isProgram || !signs.every(isAtomicsQuestion);
   if (isAsking && isWhole && refuses.length + mayRefuse.length === 0) return { asks: signs, start: null };
   const used = Object.keys(features).filter((name) => (features[name]?.instructions ?? 0) > 0);

@@ -135,7 +135,11 @@ export const isStep = (word: number) =>
  * with AT_SECURE, and then goes through the kernel's pairs of numbers, of 16 bytes each (glibc and musl, getauxval.c).
  */
 export function isGetauxval({ codeOf }: Pick<ArmFunctions, "codeOf">, target: number): boolean {
-  const [first, second] = codeOf(target, 48).flatMap(({ word }) => comparedIn(word) ?? []);
+  const head = codeOf(target, 48).map(({ word }) => word);
+  const start = head.findIndex((word) => comparedIn(word) !== null);
+  // What leads elsewhere before is another function.
+  if (start < 0 || head.slice(0, start).some(leadsElsewhere)) return false;
+  const [first, second] = head.flatMap((word) => comparedIn(word) ?? []);
   return (first === 16 && second === 26) || (first === 23 && codeOf(target).some(({ word }) => isStep(word)));
 }
 

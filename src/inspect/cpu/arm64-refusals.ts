@@ -22,6 +22,7 @@ import { isStartCode, longestMain, mainOf, rustMainsOf } from "./arm64-starts.ts
 import { arm64Machine } from "./arm64-steps.ts";
 import { areWritten, storedAnswers } from "./arm64-stores.ts";
 import type { FixedPointers } from "./fixed-pointers.ts";
+import { atomicsQuestion } from "./own-questions.ts";
 import type { readFunctionRanges } from "./function-ranges.ts";
 import { type Ending, isEnding, type NamedCalls, namedCalls } from "./named-calls.ts";
 import {
@@ -47,8 +48,8 @@ const longestStoring = 4096;
 const longestOfCompiler = 128;
 
 export interface ArmRefusals extends Refusals {
-  /** True for a static program that asks by the C library's code, whose name may be gone. */
-  readonly asks: boolean;
+  /** Signs that a static program asks, whose names may be gone. */
+  readonly asks: readonly string[];
 }
 
 export function arm64Refusals(
@@ -134,9 +135,9 @@ export function arm64Refusals(
   };
   const behind = main === null ? noRefusals : hidden();
   const asks =
-    main !== null &&
-    !isLinked &&
-    areOfProgram([...calls().callersOf(called())].filter(plain.asksItself), starts, code);
+    main === null || isLinked
+      ? []
+      : signsOf([...calls().callersOf(called())].filter(plain.asksItself), starts, code);
   const isWhole = found.isWhole && behind.isWhole;
   if (stored.answers.size === 0)
     return { ...found, mayRefuse: [...found.mayRefuse, ...behind.mayRefuse], isWhole, asks };
@@ -161,12 +162,13 @@ function questionTest(named: NamedCalls, code: ArmFunctions, isStatic: boolean) 
     });
 }
 
-/** True if one of the functions that ask is no constructor of a compiler's. */
-function areOfProgram(asking: readonly number[], starts: readonly Start[], code: ArmFunctions): boolean {
+/** What the functions that ask are a sign of. */
+function signsOf(asking: readonly number[], starts: readonly Start[], code: ArmFunctions): readonly string[] {
   const constructors = new Set(
     starts.flatMap(({ name, address }) => (name === "a constructor" ? [address] : [])),
   );
-  return asking.some((each) => !constructors.has(each) || code.lengthFrom(each) > longestOfCompiler);
+  const isOfCompiler = (each: number) => constructors.has(each) && code.lengthFrom(each) <= longestOfCompiler;
+  return asking.map((each) => (isOfCompiler(each) ? atomicsQuestion : "getauxval"));
 }
 
 /** How functions end the program, by their names and by what they call. */
