@@ -106,6 +106,20 @@ __attribute__((noinline)) void begin(int (*run)(int), unsigned long *stack) {
 }
 __asm__(".globl _start; _start: mov x29, #0; mov x30, #0; adrp x0, main; add x0, x0, :lo12:main; mov x1, sp; bl begin");
 `;
+  it("does not choose by libgcc's question for atomic operations, of which it says nothing else", async () => {
+    const libgcc = `
+int haveLse;
+__attribute__((constructor)) static void keep(void) { haveLse = ask(16) >> 8 & 1; }
+__attribute__((noinline)) int add(int *to) {
+  if (!haveLse) return __atomic_fetch_add(to, 1, 0);
+  __asm__(".arch_extension lse; ldadd w0, w0, [%0]" :: "r"(to) : "w0");
+  return 0;
+}`;
+    const text = chooses(6, "ldr x2, [x1], #16") + libgcc;
+    const options = ["-O2", "-nostdlib", "-static", "-s", "-mno-outline-atomics"];
+    expect(await needsOf(text, ...options)).toMatchObject({ atomics: "mayBeUsed", asimddp: "compiledFor" });
+  });
+
   it.each([
     ["a load that steps on behind itself", 16, "ldr x2, [x1], #16", "mayBeUsed"],
     ["a load that steps on before itself", 16, "ldr x2, [x1, #16]!", "mayBeUsed"],
