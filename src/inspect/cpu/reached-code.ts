@@ -171,8 +171,9 @@ export function reachedFrom({
     const isOutside = (place: number) => place < address || place >= end;
     const isCode = (place: number, mayHaveNoName: boolean) =>
       reader.isStart(place) || (mayHaveNoName && reader.isUnnamed(place));
-    for (const { features, flow, target, takes } of code) {
-      for (const feature of features) add(feature, way, queue !== behindOlder);
+    for (const { features, flow, target, takes, asks } of code) {
+      // Whoever asks by XGETBV has asked by CPUID before, maybe in the caller.
+      if (!asks) for (const feature of features) add(feature, way, queue !== behindOlder);
       const mayHaveNoName = flow === "call" || (target !== null && isOutside(target));
       if (target !== null && !seen.has(target) && isCode(target, mayHaveNoName)) queue.push(target);
       if (takes === null || !(isHanding || tables !== "none")) continue;

@@ -94,6 +94,23 @@ ${handing.replace("user_main", "choose")}`;
     expect(features.avx).toBe("mayBeUsed");
   });
 
+  it("is not where the question is XGETBV alone, in a function that nothing names", async () => {
+    const wide = `#include <stdio.h>
+int level(void);
+unsigned mask(void);
+int main(int n, char **v) { return printf("%u", level() ? mask() : 0) < 0; }
+`;
+    const asking = `int level(void) { int a = 1, b, c, d; __asm__("cpuid" : "+a"(a), "=b"(b), "=c"(c), "=d"(d)); return c >> 27 & 1; }`;
+    const reading = `unsigned mask(void) { unsigned a, d; __asm__ volatile("xgetbv" : "=a"(a), "=d"(d) : "c"(0)); return a; }`;
+    const noName = "-fno-asynchronous-unwind-tables";
+    const { features, start } = await linked(
+      { "a.c": [wide], "b.c": [asking, noName], "c.c": [reading, noName, "-falign-functions=4096"] },
+      "-s",
+    );
+    expect(features.xsave).toBe("mayBeUsed");
+    expect(start?.reached).toEqual([]);
+  });
+
   it("counts before its question", async () => {
     const asking = user.replace("return printf", "if (question() & 32) return 3;\n  return printf");
     const { features } = await linked({
