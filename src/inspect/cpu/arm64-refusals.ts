@@ -27,7 +27,6 @@ import { type Ending, isEnding, type NamedCalls, namedCalls } from "./named-call
 import {
   atLoading,
   errors,
-  mostCallees,
   mostStepsOfFile,
   noRefusals,
   type Refusals,
@@ -92,6 +91,8 @@ export function arm64Refusals(
     return {
       ...asking,
       lengthFrom(target) {
+        // No way leads through a stub into a library.
+        if (armStubOf(code, target) !== null) return Number.POSITIVE_INFINITY;
         const length = code.lengthFrom(target);
         return length <= longestAsking && mayAnswer(target) ? 0 : length;
       },
@@ -110,23 +111,35 @@ export function arm64Refusals(
   const plain = calleesOf(answers, new Map());
   const found = refusalsOfStarts(starts, plain, memoryOf(answers), budget, visited);
   const asking = starts.filter((start) => isAsking(start, plain)).map(({ address }) => address);
-  const calledByMain =
-    main === null || !asking.includes(main) ? [] : calledIn(code.codeOf(main, longestMain));
-  const keeping = calledByMain.slice(0, mostCallees).filter((each) => plain.asks(each, longestStoring));
-  const storing = [...new Set([...asking, ...keeping])];
-  const stored = storedAnswers(storing, memoryOf(answers), plain, (place) => wordAt(source, elf, place));
-  const all: Answers = new Map([...stored.answers, ...answers]);
-  const callees = calleesOf(all, stored.answers);
-  const hidden = () => {
-    const pages = pagesOf(elf, [...all.keys()], pointers);
-    const asking = new Set([
+  const askingOf = (callees: Answering, answers: Answers) => {
+    const pages = pagesOf(elf, [...answers.keys()], pointers);
+    const own = new Set([
       ...[...calls().callersOf(called())].filter(callees.asksItself),
       ...calls().asked,
       ...calls().reading(pages, callees.reads),
     ]);
-    for (const question of rust.questions) asking.delete(question);
-    return hiddenRefusals(asking, {
+    for (const question of rust.questions) own.delete(question);
+    return own;
+  };
+  const calledByMain =
+    main === null || !asking.includes(main) ? [] : calledIn(code.codeOf(main, longestMain));
+  const leading = once(() => {
+    const all = new Set(askingOf(plain, answers));
+    for (let deep = 0; deep < mostDeep; deep++) for (const each of calls().callersOf(all)) all.add(each);
+    return all;
+  });
+  const keeping = calledByMain.filter((each) => leading().has(each) && plain.asks(each, longestStoring));
+  const isShortHidden = (each: number) => !visited.has(each) && code.lengthFrom(each) <= longestAnswer;
+  const hiding = main === null ? [] : [...askingOf(plain, new Map())].filter(isShortHidden);
+  const storing = [...new Set([...asking, ...keeping, ...hiding])];
+  const stored = storedAnswers(storing, memoryOf(answers), plain, (place) => wordAt(source, elf, place));
+  const all: Answers = new Map([...stored.answers, ...answers]);
+  const callees = calleesOf(all, stored.answers);
+  const hidden = () => {
+    return hiddenRefusals(askingOf(callees, all), {
       ...{ callersOf: calls().callersOf, visited, starts, code, callees, memory: memoryOf(all) },
+      // Rust's functions that choose by the answer leave what they choose in structures.
+      longestHanding: isRust ? longestAsking : longestMain,
     });
   };
   const behind = main === null ? noRefusals : hidden();
