@@ -9,7 +9,7 @@ import { type Elf, elfMachine } from "../elf/elf.ts";
 import { exactRefusals } from "./exact-refusals.ts";
 import type { FixedPointers } from "./fixed-pointers.ts";
 import { anyOf, type GoAnswers, goAnswers, isGoAnswer } from "./go-answers.ts";
-import { isLeaving, leftBy } from "./go-runtime-calls.ts";
+import { isLeaving, isRunning, leftBy, startsLater } from "./go-runtime-calls.ts";
 import { arm64GoCode, type GoCode, x86GoCode } from "./go-code.ts";
 import { goFunctionRanges, goFunctionsNamed } from "./go-functions.ts";
 import type { Ending } from "./named-calls.ts";
@@ -38,18 +38,31 @@ const deferred = "runtime.deferreturn";
 const main = "main.main";
 
 /** What stands in the names, of which only few are looked at. */
-const marks = ["/cpu", ".init", main, "os.Exit", ".Fatal", "runtime.", "errors.", "fmt.", "strings.Join"];
+const marks = [
+  "/cpu",
+  ".init",
+  main,
+  "os.Exit",
+  ".Fatal",
+  "runtime.",
+  "errors.",
+  "fmt.",
+  "strings.Join",
+  "sync.",
+  "time.AfterFunc",
+];
 const isWanted = (name: string) =>
   name === main ||
   name === deferred ||
   isLeaving(name) ||
+  isRunning(name) ||
   copying.test(name) ||
   initOf.test(name) ||
   isGoAnswer(name) ||
   endings.some(({ of }) => of.test(name));
 
 /** More than any program has that was seen; where one has more, nothing is proved. */
-const [mostInits, mostKept, mostCallees] = [256, 2 ** 14, 1024];
+const [mostInits, mostKept, mostCallees] = [256, 2 ** 14, 4096];
 
 /** How far functions are followed: so many calls lead to the one that asks, and none of these has more bytes. */
 interface Reach {
@@ -102,8 +115,13 @@ function ofStarts(
     isBounded ||= all.length > most;
     return all.slice(0, most);
   };
-  const calledBy = (target: number, { longest }: Reach) =>
-    code.called(target, longest, questions).slice(0, mostCallees);
+  const running = new Set([...names].flatMap(([at, name]) => (isRunning(name) ? [at] : [])));
+  const special = new Set([...questions, ...running]);
+  const calledBy = (target: number, { longest }: Reach) => {
+    const called = code.called(target, longest, special);
+    const handed = called.some((each) => running.has(each)) ? code.handed(target, longest) : [];
+    return bounded([...handed, ...called], mostCallees);
+  };
   const leading = new Map<string, boolean>();
   /** The function asks, or calls one that does. */
   const leads = (target: number, { calls, longest }: Reach): boolean =>
@@ -129,10 +147,7 @@ function ofStarts(
   const mains = last === undefined ? [] : [last];
   const starts = [...inits, ...mains];
   if (starts.length === 0) return noRefusals;
-  const entered = starts.flatMap((start) => [
-    start,
-    ...bounded(code.called(start, far.longest, questions), mostCallees),
-  ]);
+  const entered = starts.flatMap((start) => [start, ...calledBy(start, far)]);
   const recovering = new Set([...names].flatMap(([at, name]) => (name === deferred ? [at] : [])));
   const mayRecover = entered.some((each) =>
     code.called(each, near.longest, recovering).some((at) => recovering.has(at)),
@@ -157,6 +172,11 @@ function ofStarts(
         longest: () => reach.longest,
         go: {
           handsOut: relied.handsOut,
+          runs(target, handed) {
+            const isRun = running.has(target) && leads(handed, reach);
+            isMerged ||= isRun && startsLater(names.get(target) ?? "");
+            return isRun;
+          },
           leaves(target, ...rest) {
             const left = leftBy(names.get(target) ?? "", target, ...rest);
             isMerged ||= left?.isMerged === true;

@@ -37,7 +37,7 @@ interface Calling {
 export function callReader({ callees, isError, machine, answer }: Calling) {
   const given = (registers: Known["registers"], value: Value | null | undefined) =>
     keptOf(registers, machine, value);
-  const ofGo = callees.go === undefined ? null : goCalls(callees.go, machine);
+  const ofGo = callees.go === undefined ? null : goCalls(callees.go, machine, callees.pointerAt);
 
   function follow(done: Leaving, node: Node, found: Set<End>): Node | null {
     const { target, isPointer, next } = done;
@@ -64,6 +64,9 @@ export function callReader({ callees, isError, machine, answer }: Calling) {
       found.add(statusEnd(first, "thrown"));
       return null;
     }
+    const started = back === null ? null : (ofGo?.run(callee, node.registers) ?? null);
+    if (back !== null && started !== null && node.callers.length < mostCallers)
+      return { ...node, ...started, callers: [...node.callers, { ...back, asks: false }] };
     const names = callees.givenBack(callee, numberOf(first));
     const isAnswer = (value: Value) =>
       "at" in value ? callees.hasAnswer(value.at) || hasAsked(node.registers, value.at) : value.asked;
