@@ -73,8 +73,11 @@ interface Reach {
 const near: Reach = { calls: 2, longest: longestAnswer };
 /** A function that looks for some features, and makes an error for each, has some thousand bytes. */
 const far: Reach = { calls: 4, longest: 4096 };
-/** So many steps are taken as far as that, and fewer through a program whose `main` does not seem to ask. */
-const [mostFar, mostOfOthers] = [20_000, 2000];
+/**
+ * So many steps are taken as far as that, fewer through a program whose `main` does not seem to ask, and fewer from a function that asks and ends the
+ * program.
+ */
+const [mostFar, mostOfOthers, mostOfEnding] = [20_000, 2000, 5000];
 
 export function goRefusals(source: ByteSource, elf: Elf, pointers: FixedPointers): Refusals {
   const names = goFunctionsNamed(source, elf, marks, isWanted);
@@ -120,7 +123,7 @@ function ofStarts(
   const calledBy = (target: number, { longest }: Reach) => {
     const called = code.called(target, longest, special);
     const handed = called.some((each) => running.has(each)) ? code.handed(target, longest) : [];
-    return bounded([...handed, ...called], mostCallees);
+    return [...handed, ...called];
   };
   const leading = new Map<string, boolean>();
   /** The function asks, or calls one that does. */
@@ -147,7 +150,7 @@ function ofStarts(
   const mains = last === undefined ? [] : [last];
   const starts = [...inits, ...mains];
   if (starts.length === 0) return noRefusals;
-  const entered = starts.flatMap((start) => [start, ...calledBy(start, far)]);
+  const entered = starts.flatMap((start) => [start, ...bounded(calledBy(start, far), mostCallees)]);
   const recovering = new Set([...names].flatMap(([at, name]) => (name === deferred ? [at] : [])));
   const mayRecover = entered.some((each) =>
     code.called(each, near.longest, recovering).some((at) => recovering.has(at)),
@@ -157,6 +160,11 @@ function ofStarts(
   // The numbers that a start writes down are those of which the start asks.
   const numbers = entered.flatMap(code.numbers).flatMap((each) => numbered?.[each] ?? []);
   const anyBit = numbered === null ? null : [anyOf(elf, numbers)];
+  const endOf = (target: number) => {
+    const name = names.get(target);
+    const is = name === undefined ? undefined : endings.find(({ of }) => of.test(name))?.is;
+    return is === "panics" ? (mayRecover ? "throws" : "aborts") : (is ?? null);
+  };
   let isMerged = false;
   const relied = reliedData(code);
   const ask = (all: readonly number[], reach: Reach, left: number) =>
@@ -183,22 +191,36 @@ function ofStarts(
             return left;
           },
         },
-        endOf(target) {
-          const name = names.get(target);
-          const is = name === undefined ? undefined : endings.find(({ of }) => of.test(name))?.is;
-          return is === "panics" ? (mayRecover ? "throws" : "aborts") : (is ?? null);
-        },
+        endOf,
       }),
     });
   const asking = (reach: Reach) => mains.filter((each) => leads(each, reach));
   // A list may have answers of which the code of `main` tells nothing.
-  const found =
-    ask(starts, far, asking(far).length > 0 ? mostFar : mostOfOthers) ??
-    ask([...inits, ...asking(near)], near, mostStepsOfFile);
+  /** The functions that ask, are called by the one, and call what ends the program. */
+  const endingBehind = (target: number, { calls, longest }: Reach): readonly number[] =>
+    (calls > 0 ? calledBy(target, { calls, longest }) : []).flatMap((each) => {
+      const left = { calls: calls - 1, longest };
+      if (questions.has(each) || !leads(each, left)) return [];
+      const isEnding = code
+        .called(each, Number.POSITIVE_INFINITY)
+        .some((to) => !["never", null].includes(endOf(to)));
+      return [...(isEnding ? [each] : []), ...endingBehind(each, left)];
+    });
+  const farAway = asking(far);
+  const whole = ask(starts, far, farAway.length > 0 ? mostFar : mostOfOthers);
+  const found = whole ?? ask([...inits, ...asking(near)], near, mostStepsOfFile);
   // An `init` of a library that is too long to follow says nothing.
   if (found === null) return { ...noRefusals, isWhole: asking(near).length === 0 };
   const { refuses, mayRefuse } = found;
-  if (refuses.length + mayRefuse.length === 0) return { ...found, isWhole: !isBounded };
+  if (refuses.length + mayRefuse.length === 0) {
+    // Too long to follow whole: what ends the program is followed by itself.
+    const ending = whole === null ? new Set(farAway.flatMap((each) => endingBehind(each, far))) : [];
+    const more = [...ending].flatMap(
+      (each) => ask([each], { ...far, calls: far.calls - 1 }, mostOfEnding) ?? noRefusals,
+    );
+    const mayRefuse = new Set(more.flatMap((each) => [...each.refuses, ...each.mayRefuse]));
+    return { ...noRefusals, mayRefuse: [...mayRefuse].sort(), isWhole: !isBounded };
+  }
   const isSure = refuses.length === 0 || relied.isSure();
   return isSure ? found : { ...found, refuses: [], mayRefuse: [...refuses, ...mayRefuse].sort() };
 }
