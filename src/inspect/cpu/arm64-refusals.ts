@@ -5,7 +5,7 @@ import type { ByteSource } from "../byte-source.ts";
 import { type Elf, elfType, offsetOfAddress, segmentType } from "../elf/elf.ts";
 import { type Answers, answerIn, namedAnswers, rustAnswers } from "./arm64-answers.ts";
 import { type Answering, answering, mostDeep, mostInFront, vectors } from "./arm64-asking.ts";
-import { armCalls } from "./arm64-callers.ts";
+import { type ArmCalls, armCalls } from "./arm64-callers.ts";
 import { armConstants } from "./arm64-constants.ts";
 import {
   type ArmFunctions,
@@ -111,37 +111,24 @@ export function arm64Refusals(
   const plain = calleesOf(answers, new Map());
   const found = refusalsOfStarts(starts, plain, memoryOf(answers), budget, visited);
   const asking = starts.filter((start) => isAsking(start, plain)).map(({ address }) => address);
-  const askingOf = (callees: Answering, answers: Answers) => {
-    const pages = pagesOf(elf, [...answers.keys()], pointers);
-    const own = new Set([
-      ...[...calls().callersOf(called())].filter(callees.asksItself),
-      ...calls().asked,
-      ...calls().reading(pages, callees.reads),
-    ]);
-    for (const question of rust.questions) own.delete(question);
-    return own;
-  };
+  const askingOf = (callees: Answering, answers: Answers) =>
+    askersOf(calls(), called(), callees, pagesOf(elf, [...answers.keys()], pointers), rust.questions);
   const calledByMain =
     main === null || !asking.includes(main) ? [] : calledIn(code.codeOf(main, longestMain));
-  const leading = once(() => {
-    const all = new Set(askingOf(plain, answers));
-    for (let deep = 0; deep < mostDeep; deep++) for (const each of calls().callersOf(all)) all.add(each);
-    return all;
-  });
+  const leading = once(() => leadingTo(askingOf(plain, answers), calls()));
   const keeping = calledByMain.filter((each) => leading().has(each) && plain.asks(each, longestStoring));
-  const isShortHidden = (each: number) => !visited.has(each) && code.lengthFrom(each) <= longestAnswer;
-  const hiding = main === null ? [] : [...askingOf(plain, new Map())].filter(isShortHidden);
+  const isHidden = (each: number) => !visited.has(each) && code.lengthFrom(each) <= longestAnswer;
+  const hiding = main === null ? [] : [...askingOf(plain, new Map())].filter(isHidden);
   const storing = [...new Set([...asking, ...keeping, ...hiding])];
   const stored = storedAnswers(storing, memoryOf(answers), plain, (place) => wordAt(source, elf, place));
   const all: Answers = new Map([...stored.answers, ...answers]);
   const callees = calleesOf(all, stored.answers);
-  const hidden = () => {
-    return hiddenRefusals(askingOf(callees, all), {
+  const hidden = () =>
+    hiddenRefusals(askingOf(callees, all), {
       ...{ callersOf: calls().callersOf, visited, starts, code, callees, memory: memoryOf(all) },
       // Rust's functions that choose by the answer leave what they choose in structures.
       longestHanding: isRust ? longestAsking : longestMain,
     });
-  };
   const behind = main === null ? noRefusals : hidden();
   const isWhole = found.isWhole && behind.isWhole;
   if (stored.answers.size === 0)
@@ -154,6 +141,26 @@ export function arm64Refusals(
     mayRefuse: [...more.mayRefuse, ...(isSure ? [] : own), ...behind.mayRefuse],
     isWhole: isWhole && more.isWhole,
   };
+}
+
+/** The functions that ask, or read an answer in the pages, but for Rust's questions. */
+function askersOf(
+  calls: ArmCalls,
+  called: ReadonlySet<number>,
+  { asksItself, reads }: Answering,
+  pages: ReadonlySet<number>,
+  questions: ReadonlySet<number>,
+): ReadonlySet<number> {
+  const direct = [...calls.callersOf(called)].filter(asksItself);
+  const all = [...direct, ...calls.asked, ...calls.reading(pages, reads)];
+  return new Set(all.filter((each) => !questions.has(each)));
+}
+
+/** The functions themselves, and those that call one, some calls above. */
+function leadingTo(asking: ReadonlySet<number>, { callersOf }: ArmCalls): ReadonlySet<number> {
+  const all = new Set(asking);
+  for (let deep = 0; deep < mostDeep; deep++) for (const each of callersOf(all)) all.add(each);
+  return all;
 }
 
 /** How functions end the program, by their names and by what they call. */

@@ -96,6 +96,15 @@ export function goRefusals(source: ByteSource, elf: Elf, pointers: FixedPointers
   }
 }
 
+/** How functions end the program, by their names. `mayRecover`: a panic may be caught. */
+function endsOf(names: ReadonlyMap<number, string>, mayRecover: boolean) {
+  return (target: number): Ending | null => {
+    const name = names.get(target);
+    const is = name === undefined ? undefined : endings.find(({ of }) => of.test(name))?.is;
+    return is === "panics" ? (mayRecover ? "throws" : "aborts") : (is ?? null);
+  };
+}
+
 /** The variables of a package before its functions, and `main` last. */
 function byOrder([, one]: readonly [number, string], [, other]: readonly [number, string]): number {
   const keyOf = (name: string) => {
@@ -106,18 +115,13 @@ function byOrder([, one]: readonly [number, string], [, other]: readonly [number
   return a.isMain - b.isMain || compareText(a.path, b.path) || a.count - b.count;
 }
 
-function ofStarts(
-  elf: Elf,
+/** Tells which functions lead to a question, by what they call, and run by others. What is kept is among `places` later. */
+function leadingIn(
   code: GoCode,
   names: ReadonlyMap<number, string>,
-  { answers, numbered, questions }: GoAnswers,
-): Refusals {
-  const places = new Set(answers.keys());
-  let isBounded = false;
-  const bounded = <Each>(all: readonly Each[], most: number): readonly Each[] => {
-    isBounded ||= all.length > most;
-    return all.slice(0, most);
-  };
+  questions: ReadonlySet<number>,
+  places: ReadonlySet<number>,
+) {
   const running = new Set([...names].flatMap(([at, name]) => (isRunning(name) ? [at] : [])));
   const special = new Set([...questions, ...running]);
   const calledBy = (target: number, { longest }: Reach) => {
@@ -137,6 +141,22 @@ function ofStarts(
         (calls > 0 &&
           calledBy(target, { calls, longest }).some((each) => leads(each, { calls: calls - 1, longest }))),
     );
+  return { running, calledBy, leads };
+}
+
+function ofStarts(
+  elf: Elf,
+  code: GoCode,
+  names: ReadonlyMap<number, string>,
+  { answers, numbered, questions }: GoAnswers,
+): Refusals {
+  const places = new Set(answers.keys());
+  let isBounded = false;
+  const bounded = <Each>(all: readonly Each[], most: number): readonly Each[] => {
+    isBounded ||= all.length > most;
+    return all.slice(0, most);
+  };
+  const { running, calledBy, leads } = leadingIn(code, names, questions, places);
   const [last] = [...names].find(([, name]) => name === main) ?? [];
   const all = [...names].filter(([, name]) => initOf.test(name) && !ownInit.test(name)).sort(byOrder);
   const askingInits = () =>
@@ -160,11 +180,7 @@ function ofStarts(
   // The numbers that a start writes down are those of which the start asks.
   const numbers = entered.flatMap(code.numbers).flatMap((each) => numbered?.[each] ?? []);
   const anyBit = numbered === null ? null : [anyOf(elf, numbers)];
-  const endOf = (target: number) => {
-    const name = names.get(target);
-    const is = name === undefined ? undefined : endings.find(({ of }) => of.test(name))?.is;
-    return is === "panics" ? (mayRecover ? "throws" : "aborts") : (is ?? null);
-  };
+  const endOf = endsOf(names, mayRecover);
   let isMerged = false;
   const relied = reliedData(code);
   const ask = (all: readonly number[], reach: Reach, left: number) =>
@@ -195,18 +211,16 @@ function ofStarts(
       }),
     });
   const asking = (reach: Reach) => mains.filter((each) => leads(each, reach));
-  // A list may have answers of which the code of `main` tells nothing.
+  const isEnding = (each: number) =>
+    code.called(each, Number.POSITIVE_INFINITY).some((to) => !["never", null].includes(endOf(to)));
   /** The functions that ask, are called by the one, and call what ends the program. */
-  const endingBehind = (target: number, { calls, longest }: Reach): readonly number[] =>
-    (calls > 0 ? calledBy(target, { calls, longest }) : []).flatMap((each) => {
-      const left = { calls: calls - 1, longest };
-      if (questions.has(each) || !leads(each, left)) return [];
-      const isEnding = code
-        .called(each, Number.POSITIVE_INFINITY)
-        .some((to) => !["never", null].includes(endOf(to)));
-      return [...(isEnding ? [each] : []), ...endingBehind(each, left)];
-    });
+  const endingBehind = (target: number, { calls, longest }: Reach): readonly number[] => {
+    const left = { calls: calls - 1, longest };
+    const called = calls === 0 ? [] : calledBy(target, left).filter((each) => leads(each, left));
+    return called.flatMap((each) => [...(isEnding(each) ? [each] : []), ...endingBehind(each, left)]);
+  };
   const farAway = asking(far);
+  // A list may have answers of which the code of `main` tells nothing.
   const whole = ask(starts, far, farAway.length > 0 ? mostFar : mostOfOthers);
   const found = whole ?? ask([...inits, ...asking(near)], near, mostStepsOfFile);
   // An `init` of a library that is too long to follow says nothing.
