@@ -91,7 +91,6 @@ export function arm64Refusals(
     return {
       ...asking,
       lengthFrom(target) {
-        // No way leads through a stub into a library.
         if (armStubOf(code, target) !== null) return Number.POSITIVE_INFINITY;
         const length = code.lengthFrom(target);
         return length <= longestAsking && mayAnswer(target) ? 0 : length;
@@ -113,12 +112,13 @@ export function arm64Refusals(
   const asking = starts.filter((start) => isAsking(start, plain)).map(({ address }) => address);
   const askingOf = (callees: Answering, answers: Answers) =>
     askersOf(calls(), called(), callees, pagesOf(elf, [...answers.keys()], pointers), rust.questions);
-  const calledByMain =
-    main === null || !asking.includes(main) ? [] : calledIn(code.codeOf(main, longestMain));
+  const calledByMain = asking.includes(main ?? -1) ? calledIn(code.codeOf(main ?? -1, longestMain)) : [];
   const leading = once(() => leadingTo(askingOf(plain, answers), calls()));
   const keeping = calledByMain.filter((each) => leading().has(each) && plain.asks(each, longestStoring));
+  // Rust's own library keeps the answer of a program in Rust.
+  const mayHide = main === null || isRust ? [] : [...calls().callersOf(called()), ...calls().asked];
   const isHidden = (each: number) => !visited.has(each) && code.lengthFrom(each) <= longestAnswer;
-  const hiding = main === null ? [] : [...askingOf(plain, new Map())].filter(isHidden);
+  const hiding = mayHide.filter((each) => isHidden(each) && plain.asksItself(each));
   const storing = [...new Set([...asking, ...keeping, ...hiding])];
   const stored = storedAnswers(storing, memoryOf(answers), plain, (place) => wordAt(source, elf, place));
   const all: Answers = new Map([...stored.answers, ...answers]);
