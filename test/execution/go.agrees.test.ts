@@ -85,6 +85,35 @@ func main() {\n\tfor _, each := range list ${looking.replace("each.ok", "*each.o
     false,
   ],
   [
+    "a goroutine",
+    `func main() {
+	done, need := make(chan bool), os.Getenv("NEED") == ""
+	go func() { if need && !FIRST { log.Fatal("too old") }; done <- true }()
+	<-done
+	fmt.Println(len(os.Args))
+}`,
+    false,
+  ],
+  [
+    "a goroutine that sends an error",
+    `func main() {
+	failed := make(chan error, 1)
+	go func() { if !FIRST { failed <- errors.New("too old"); return }; failed <- nil }()
+	if err := <-failed; err != nil { log.Fatal(err) }
+	fmt.Println(len(os.Args))
+}`,
+    false,
+  ],
+  [
+    "a function that runs once",
+    `var once sync.Once
+func main() {
+	once.Do(func() { if !FIRST { log.Fatal("too old") } })
+	fmt.Println(len(os.Args))
+}`,
+    false,
+  ],
+  [
     "a list of what is missing",
     `func missing() []string {
 	var names []string
@@ -148,6 +177,17 @@ func main() { force(os.Args); for _, each := range list ${looking}`,
 ];
 const choosing: readonly (readonly [string, string])[] = [
   [
+    "in a goroutine and once",
+    `var once sync.Once
+func main() {
+	failed := make(chan error, 1)
+	go func() { if FIRST { fmt.Println("fast") }; _, err := os.Stat("/"); failed <- err }()
+	if err := <-failed; err != nil { log.Fatal(err) }
+	once.Do(func() { if SECOND { fmt.Println("faster") } })
+	fmt.Println(len(os.Args))
+}`,
+  ],
+  [
     "in main",
     `//go:noinline
 func fast(n int) int { return n * 3 }
@@ -186,7 +226,15 @@ async function judge(architecture: Architecture, text: string, options: readonly
   const { platform, emulator, models } = fleets[architecture];
   const [first = "", second = ""] = asked[architecture];
   const body = text.replaceAll("FIRST", first).replaceAll("SECOND", second);
-  const imports = ["fmt", "log", "os", "golang.org/x/sys/cpu", "github.com/klauspost/cpuid/v2"]
+  const imports = [
+    "errors",
+    "fmt",
+    "log",
+    "os",
+    "sync",
+    "golang.org/x/sys/cpu",
+    "github.com/klauspost/cpuid/v2",
+  ]
     .filter((path) => new RegExp(`\\b${/(\w+)(?:\/v2)?$/.exec(path)?.[1]}\\.`).test(body))
     .map((path) => `import "${path}"\n`);
   const source = makeFolder({ "main.go": `package main\n${imports.join("")}${body}\n` });

@@ -17,7 +17,6 @@ import { longestMain } from "./arm64-starts.ts";
 import { has } from "./arm64-words.ts";
 import bits from "./asked-features.json" with { type: "json" };
 import type { FixedPointers } from "./fixed-pointers.ts";
-import { mostCallees } from "./refusals.ts";
 import type { Callees } from "./way-parts.ts";
 
 /** Every CPU for which Linux runs has FP and ASIMD, the first two. */
@@ -97,12 +96,7 @@ export function answering(
     asksItself: (start: number) => isAsking(code.codeOf(start, longestMain), false),
     asks(start: number, longest = longestMain): boolean {
       const words = code.codeOf(start, longest);
-      return (
-        isAsking(words, true) ||
-        calledIn(words)
-          .slice(0, mostCallees)
-          .some((each) => mayAnswer(each))
-      );
+      return isAsking(words, true) || calledIn(words).some((each) => mayAnswer(each));
     },
   };
 }

@@ -6,7 +6,7 @@ import { field, has, numberIn, signed, stack } from "./arm64-words.ts";
 import type { Bits, Flags, Value } from "./known-bits.ts";
 import * as known from "./known-bits.ts";
 import type { Answer } from "./way-parts.ts";
-import { firstData, isAsked } from "./way-states.ts";
+import { firstData, firstObject, isAsked } from "./way-states.ts";
 
 /** What the code finds in memory. */
 export interface Memory {
@@ -205,7 +205,8 @@ function placesOf({ registers, memory, answer }: State, isVector: boolean) {
       if (each < place && !("at" in old)) registers.set(each, known.lowest(old, place - each));
       else registers.delete(each);
     }
-    if (value === null || (place >= 0 && bytes > 1)) return;
+    const isFunction = place >= firstObject && value !== null && "at" in value;
+    if (value === null || (place >= 0 && bytes > 1 && !isFunction)) return;
     if ("at" in value) {
       if (bytes === 8) registers.set(place, value);
     } else if (value.asked || known.numberOf(value) !== null)

@@ -5,7 +5,7 @@ import type { ByteSource } from "../byte-source.ts";
 import { type Elf, elfType, offsetOfAddress, segmentType } from "../elf/elf.ts";
 import { type Answers, answerIn, namedAnswers, rustAnswers } from "./arm64-answers.ts";
 import { type Answering, answering, mostDeep, mostInFront, vectors } from "./arm64-asking.ts";
-import { armCalls } from "./arm64-callers.ts";
+import { type ArmCalls, armCalls } from "./arm64-callers.ts";
 import { armConstants } from "./arm64-constants.ts";
 import {
   type ArmFunctions,
@@ -28,7 +28,6 @@ import { type Ending, isEnding, type NamedCalls, namedCalls } from "./named-call
 import {
   atLoading,
   errors,
-  mostCallees,
   mostStepsOfFile,
   noRefusals,
   type Refusals,
@@ -96,6 +95,7 @@ export function arm64Refusals(
     return {
       ...asking,
       lengthFrom(target) {
+        if (armStubOf(code, target) !== null) return Number.POSITIVE_INFINITY;
         const length = code.lengthFrom(target);
         return length <= longestAsking && mayAnswer(target) ? 0 : length;
       },
@@ -114,25 +114,25 @@ export function arm64Refusals(
   const plain = calleesOf(answers, new Map());
   const found = refusalsOfStarts(starts, plain, memoryOf(answers), budget, visited);
   const asking = starts.filter((start) => isAsking(start, plain)).map(({ address }) => address);
-  const calledByMain =
-    main === null || !asking.includes(main) ? [] : calledIn(code.codeOf(main, longestMain));
-  const keeping = calledByMain.slice(0, mostCallees).filter((each) => plain.asks(each, longestStoring));
-  const storing = [...new Set([...asking, ...keeping])];
+  const askingOf = (callees: Answering, answers: Answers) =>
+    askersOf(calls(), called(), callees, pagesOf(elf, [...answers.keys()], pointers), rust.questions);
+  const calledByMain = asking.includes(main ?? -1) ? calledIn(code.codeOf(main ?? -1, longestMain)) : [];
+  const leading = once(() => leadingTo(askingOf(plain, answers), calls()));
+  const keeping = calledByMain.filter((each) => leading().has(each) && plain.asks(each, longestStoring));
+  // Rust's own library keeps the answer of a program in Rust.
+  const mayHide = main === null || isRust ? [] : [...calls().callersOf(called()), ...calls().asked];
+  const isHidden = (each: number) => !visited.has(each) && code.lengthFrom(each) <= longestAnswer;
+  const hiding = mayHide.filter((each) => isHidden(each) && plain.asksItself(each));
+  const storing = [...new Set([...asking, ...keeping, ...hiding])];
   const stored = storedAnswers(storing, memoryOf(answers), plain, (place) => wordAt(source, elf, place));
   const all: Answers = new Map([...stored.answers, ...answers]);
   const callees = calleesOf(all, stored.answers);
-  const hidden = () => {
-    const pages = pagesOf(elf, [...all.keys()], pointers);
-    const asking = new Set([
-      ...[...calls().callersOf(called())].filter(callees.asksItself),
-      ...calls().asked,
-      ...calls().reading(pages, callees.reads),
-    ]);
-    for (const question of rust.questions) asking.delete(question);
-    return hiddenRefusals(asking, {
+  const hidden = () =>
+    hiddenRefusals(askingOf(callees, all), {
       ...{ callersOf: calls().callersOf, visited, starts, code, callees, memory: memoryOf(all) },
+      // Rust's functions that choose by the answer leave what they choose in structures.
+      longestHanding: isRust ? longestAsking : longestMain,
     });
-  };
   const behind = main === null ? noRefusals : hidden();
   const asks =
     main === null || isLinked
@@ -169,6 +169,26 @@ function signsOf(asking: readonly number[], starts: readonly Start[], code: ArmF
   );
   const isOfCompiler = (each: number) => constructors.has(each) && code.lengthFrom(each) <= longestOfCompiler;
   return asking.map((each) => (isOfCompiler(each) ? atomicsQuestion : "getauxval"));
+}
+
+/** The functions that ask, or read an answer in the pages, but for Rust's questions. */
+function askersOf(
+  calls: ArmCalls,
+  called: ReadonlySet<number>,
+  { asksItself, reads }: Answering,
+  pages: ReadonlySet<number>,
+  questions: ReadonlySet<number>,
+): ReadonlySet<number> {
+  const direct = [...calls.callersOf(called)].filter(asksItself);
+  const all = [...direct, ...calls.asked, ...calls.reading(pages, reads)];
+  return new Set(all.filter((each) => !questions.has(each)));
+}
+
+/** The functions themselves, and those that call one, some calls above. */
+function leadingTo(asking: ReadonlySet<number>, { callersOf }: ArmCalls): ReadonlySet<number> {
+  const all = new Set(asking);
+  for (let deep = 0; deep < mostDeep; deep++) for (const each of callersOf(all)) all.add(each);
+  return all;
 }
 
 /** How functions end the program, by their names and by what they call. */

@@ -31,7 +31,7 @@ export function arm64Machine(memory: Memory, answer: Answer, keeps = kept): Mach
       untaken: keeps === kept ? temporary : new Set<number>(),
       free: () => {},
     },
-    ...(keeps === kept ? { isThorough: true, long: 8 } : { moreResults: [1, 2, 3, 4, 5] }),
+    ...(keeps === kept ? { isThorough: true, long: 8 } : { moreResults: [1, 2, 3, 4, 5], context: 26 }),
     step(place, before) {
       const word = memory.codeAt(place);
       if (word === null) return { kind: "lost" };

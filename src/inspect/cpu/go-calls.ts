@@ -1,7 +1,7 @@
 /** Tells what is known at the calls of a program in Go: each function knows what is on the stack of its callers. */
 
 import type { Value } from "./known-bits.ts";
-import { firstData, hasAsked, isAsked, type Known } from "./way-states.ts";
+import { firstData, firstObject, hasAsked, isAsked, type Known } from "./way-states.ts";
 
 export interface GoRules {
   /**
@@ -14,6 +14,8 @@ export interface GoRules {
     taken: readonly (Value | undefined)[],
     kept: Known["registers"],
   ) => Left | null;
+  /** True for a called function that runs the function that it gets, where that one asks. */
+  readonly runs: (target: number, handed: number) => boolean;
   /** Is told which addresses such a function gets, and whether a structure with an answer stands there. */
   readonly handsOut: (place: number, hasAnswer: boolean) => void;
 }
@@ -29,6 +31,7 @@ export interface Left {
 interface Registers {
   readonly result: number;
   readonly moreResults?: readonly number[];
+  readonly context?: number;
   readonly pushed?: number;
   readonly stack: number;
   readonly kept: ReadonlySet<number>;
@@ -41,15 +44,31 @@ const writtenBytes = 256;
 
 const addressOf = (value: Value | undefined) => (value !== undefined && "at" in value ? value.at : null);
 
-export function goCalls(go: GoRules, { result, moreResults = [], pushed = 0, stack, kept }: Registers) {
+/** `pointerAt` gives the address in a place of data. */
+export function goCalls(
+  go: GoRules,
+  { result, moreResults = [], context = result, pushed = 0, stack, kept }: Registers,
+  pointerAt: (place: number) => number | null,
+) {
   const results = [result, ...moreResults];
+  /** The stack of a called function is below that of the caller. */
+  const entering = (registers: Known["registers"], isCall: boolean, apart = 0): Map<number, Value> => {
+    const top = addressOf(registers.get(stack));
+    const own = new Map(registers);
+    return top === null || !isCall ? own : own.set(stack, { at: top - pushed - apart });
+  };
 
   return {
-    /** The stack of a called function is below that of the caller. */
-    entering(registers: Known["registers"], isCall: boolean): Map<number, Value> {
-      const top = addressOf(registers.get(stack));
-      const own = new Map(registers);
-      return top === null || !isCall ? own : own.set(stack, { at: top - pushed });
+    entering,
+    /** The function that a called one gets and runs, as a goroutine or once; null where it runs none. The value of a function begins with its address. */
+    run(callee: number, registers: Known["registers"]) {
+      for (const name of results) {
+        const value = addressOf(registers.get(name));
+        const place = value === null ? null : (addressOf(registers.get(value)) ?? pointerAt(value));
+        if (value !== null && place !== null && go.runs(callee, place))
+          return { place, registers: entering(registers, true, writtenBytes).set(context, { at: value }) };
+      }
+      return null;
     },
     /** What is known behind a function that nobody follows. Nobody keeps the address of what is on the stack, but whoever has it may write there. */
     behind(
@@ -62,8 +81,9 @@ export function goCalls(go: GoRules, { result, moreResults = [], pushed = 0, sta
       const structures = taken.flatMap((value) => addressOf(value) ?? []);
       const left = go.leaves(callee, next, taken, before);
       if (left === null) for (const at of structures) go.handsOut(at, hasAsked(before, at, handedBytes));
+      const isAway = left?.places?.some(([place]) => place >= firstObject) === true;
       const isWritten = (name: number) =>
-        (left === null || left.places !== undefined) &&
+        (left === null || (left.places !== undefined && !isAway)) &&
         name < 0 &&
         structures.some((at) => name >= at && name < at + writtenBytes);
       const after = new Map(

@@ -32,6 +32,8 @@ interface Asking extends Pick<Callees, "endOf" | "mayAnswer" | "go" | "longest">
 export interface GoCode {
   /** Functions that have no more bytes than `longest`, and those of `others`. */
   readonly called: (start: number, longest: number, others?: ReadonlySet<number>) => readonly number[];
+  /** Functions whose value the function takes, and that have no more bytes than `longest`. */
+  readonly handed: (start: number, longest: number) => readonly number[];
   /** In the order of the code. */
   readonly taken: (start: number) => readonly number[];
   readonly written: (start: number) => readonly number[];
@@ -117,6 +119,7 @@ export function x86GoCode(
       glanceOf(start).called.filter(
         (each) => reader.isStart(each) && (others?.has(each) || reader.lengthFrom(each) <= longest),
       ),
+    handed: (start, longest) => valuesIn(glanceOf(start).taken, data.at, reader, longest),
     taken: (start) => codeOf(start).flatMap(({ takes }) => takes ?? []),
     written: (start) => codeOf(start).flatMap(({ writes }) => writes ?? []),
     numbers: (start) => codeOf(start).flatMap(({ at }) => numberIn(reader.bytesFrom(at)) ?? []),
@@ -150,6 +153,17 @@ export function x86GoCode(
   };
 }
 
+/** The functions at some places, or whose address stands there. */
+function valuesIn(
+  taken: readonly number[],
+  pointerAt: (place: number) => number | null,
+  { isStart, lengthFrom }: Pick<Callees, "isStart" | "lengthFrom">,
+  longest: number,
+): readonly number[] {
+  const all = taken.map((place) => (isStart(place) ? place : (pointerAt(place) ?? -1)));
+  return [...new Set(all)].filter((each) => isStart(each) && lengthFrom(each) <= longest);
+}
+
 /**
  * Without decoding: each four bytes may be the distance of a call or of data. An instruction may have a number of one, two or four bytes behind the distance
  * (Intel SDM 2, "RIP-Relative Addressing").
@@ -158,8 +172,14 @@ function glanceAt(code: Uint8Array, start: number) {
   const called: number[] = [];
   for (let at = code.indexOf(0xe8); at >= 0; at = code.indexOf(0xe8, at + 1))
     if (at + 5 <= code.length) called.push(start + at + 5 + (u32(code, at + 1) | 0));
+  // LEA of a register, beside the next instruction.
+  const taken: number[] = [];
+  for (let at = code.indexOf(0x8d); at >= 0; at = code.indexOf(0x8d, at + 1))
+    if (at + 6 <= code.length && ((code[at + 1] ?? 0) & 0xc7) === 5)
+      taken.push(start + at + 6 + (u32(code, at + 2) | 0));
   return {
     called,
+    taken,
     near(places: ReadonlySet<number>): boolean {
       const [first, last] = [Math.min(...places), Math.max(...places)];
       for (let at = 1; at + 4 <= code.length; at++) {
@@ -195,6 +215,7 @@ export function arm64GoCode(
   return {
     called: (start, longest, others) =>
       codeOf(start).called.filter((each) => others?.has(each) || arm.lengthFrom(each) <= longest),
+    handed: (start, longest) => valuesIn(codeOf(start).taken, data.at, arm, longest),
     taken: (start) => codeOf(start).taken,
     written: (start) => codeOf(start).written,
     // Nobody knows of which numbers a program for AArch64 asks.

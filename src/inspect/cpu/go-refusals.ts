@@ -9,7 +9,7 @@ import { type Elf, elfMachine } from "../elf/elf.ts";
 import { exactRefusals } from "./exact-refusals.ts";
 import type { FixedPointers } from "./fixed-pointers.ts";
 import { anyOf, type GoAnswers, goAnswers, isGoAnswer } from "./go-answers.ts";
-import { isLeaving, leftBy } from "./go-runtime-calls.ts";
+import { isLeaving, isRunning, leftBy, startsLater } from "./go-runtime-calls.ts";
 import { arm64GoCode, type GoCode, x86GoCode } from "./go-code.ts";
 import { goFunctionRanges, goFunctionsNamed } from "./go-functions.ts";
 import type { Ending } from "./named-calls.ts";
@@ -38,18 +38,31 @@ const deferred = "runtime.deferreturn";
 const main = "main.main";
 
 /** What stands in the names, of which only few are looked at. */
-const marks = ["/cpu", ".init", main, "os.Exit", ".Fatal", "runtime.", "errors.", "fmt.", "strings.Join"];
+const marks = [
+  "/cpu",
+  ".init",
+  main,
+  "os.Exit",
+  ".Fatal",
+  "runtime.",
+  "errors.",
+  "fmt.",
+  "strings.Join",
+  "sync.",
+  "time.AfterFunc",
+];
 const isWanted = (name: string) =>
   name === main ||
   name === deferred ||
   isLeaving(name) ||
+  isRunning(name) ||
   copying.test(name) ||
   initOf.test(name) ||
   isGoAnswer(name) ||
   endings.some(({ of }) => of.test(name));
 
 /** More than any program has that was seen; where one has more, nothing is proved. */
-const [mostInits, mostKept, mostCallees] = [256, 2 ** 14, 1024];
+const [mostInits, mostKept, mostCallees] = [256, 2 ** 14, 4096];
 
 /** How far functions are followed: so many calls lead to the one that asks, and none of these has more bytes. */
 interface Reach {
@@ -60,8 +73,11 @@ interface Reach {
 const near: Reach = { calls: 2, longest: longestAnswer };
 /** A function that looks for some features, and makes an error for each, has some thousand bytes. */
 const far: Reach = { calls: 4, longest: 4096 };
-/** So many steps are taken as far as that, and fewer through a program whose `main` does not seem to ask. */
-const [mostFar, mostOfOthers] = [20_000, 2000];
+/**
+ * So many steps are taken as far as that, fewer through a program whose `main` does not seem to ask, and fewer from a function that asks and ends the
+ * program.
+ */
+const [mostFar, mostOfOthers, mostOfEnding] = [20_000, 2000, 5000];
 
 export function goRefusals(source: ByteSource, elf: Elf, pointers: FixedPointers): Refusals {
   const names = goFunctionsNamed(source, elf, marks, isWanted);
@@ -80,6 +96,15 @@ export function goRefusals(source: ByteSource, elf: Elf, pointers: FixedPointers
   }
 }
 
+/** How functions end the program, by their names. `mayRecover`: a panic may be caught. */
+function endsOf(names: ReadonlyMap<number, string>, mayRecover: boolean) {
+  return (target: number): Ending | null => {
+    const name = names.get(target);
+    const is = name === undefined ? undefined : endings.find(({ of }) => of.test(name))?.is;
+    return is === "panics" ? (mayRecover ? "throws" : "aborts") : (is ?? null);
+  };
+}
+
 /** The variables of a package before its functions, and `main` last. */
 function byOrder([, one]: readonly [number, string], [, other]: readonly [number, string]): number {
   const keyOf = (name: string) => {
@@ -88,6 +113,35 @@ function byOrder([, one]: readonly [number, string], [, other]: readonly [number
   };
   const [a, b] = [keyOf(one), keyOf(other)];
   return a.isMain - b.isMain || compareText(a.path, b.path) || a.count - b.count;
+}
+
+/** Tells which functions lead to a question, by what they call, and run by others. What is kept is among `places` later. */
+function leadingIn(
+  code: GoCode,
+  names: ReadonlyMap<number, string>,
+  questions: ReadonlySet<number>,
+  places: ReadonlySet<number>,
+) {
+  const running = new Set([...names].flatMap(([at, name]) => (isRunning(name) ? [at] : [])));
+  const special = new Set([...questions, ...running]);
+  const calledBy = (target: number, { longest }: Reach) => {
+    const called = code.called(target, longest, special);
+    const handed = called.some((each) => running.has(each)) ? code.handed(target, longest) : [];
+    return [...handed, ...called];
+  };
+  const leading = new Map<string, boolean>();
+  /** The function asks, or calls one that does. */
+  const leads = (target: number, { calls, longest }: Reach): boolean =>
+    remember(
+      leading,
+      `${target} ${calls} ${longest} ${places.size}`,
+      () =>
+        questions.has(target) ||
+        code.reads(target, places) ||
+        (calls > 0 &&
+          calledBy(target, { calls, longest }).some((each) => leads(each, { calls: calls - 1, longest }))),
+    );
+  return { running, calledBy, leads };
 }
 
 function ofStarts(
@@ -102,20 +156,7 @@ function ofStarts(
     isBounded ||= all.length > most;
     return all.slice(0, most);
   };
-  const calledBy = (target: number, { longest }: Reach) =>
-    code.called(target, longest, questions).slice(0, mostCallees);
-  const leading = new Map<string, boolean>();
-  /** The function asks, or calls one that does. */
-  const leads = (target: number, { calls, longest }: Reach): boolean =>
-    remember(
-      leading,
-      `${target} ${calls} ${longest} ${places.size}`,
-      () =>
-        questions.has(target) ||
-        code.reads(target, places) ||
-        (calls > 0 &&
-          calledBy(target, { calls, longest }).some((each) => leads(each, { calls: calls - 1, longest }))),
-    );
+  const { running, calledBy, leads } = leadingIn(code, names, questions, places);
   const [last] = [...names].find(([, name]) => name === main) ?? [];
   const all = [...names].filter(([, name]) => initOf.test(name) && !ownInit.test(name)).sort(byOrder);
   const askingInits = () =>
@@ -129,10 +170,7 @@ function ofStarts(
   const mains = last === undefined ? [] : [last];
   const starts = [...inits, ...mains];
   if (starts.length === 0) return noRefusals;
-  const entered = starts.flatMap((start) => [
-    start,
-    ...bounded(code.called(start, far.longest, questions), mostCallees),
-  ]);
+  const entered = starts.flatMap((start) => [start, ...bounded(calledBy(start, far), mostCallees)]);
   const recovering = new Set([...names].flatMap(([at, name]) => (name === deferred ? [at] : [])));
   const mayRecover = entered.some((each) =>
     code.called(each, near.longest, recovering).some((at) => recovering.has(at)),
@@ -142,6 +180,7 @@ function ofStarts(
   // The numbers that a start writes down are those of which the start asks.
   const numbers = entered.flatMap(code.numbers).flatMap((each) => numbered?.[each] ?? []);
   const anyBit = numbered === null ? null : [anyOf(elf, numbers)];
+  const endOf = endsOf(names, mayRecover);
   let isMerged = false;
   const relied = reliedData(code);
   const ask = (all: readonly number[], reach: Reach, left: number) =>
@@ -157,28 +196,45 @@ function ofStarts(
         longest: () => reach.longest,
         go: {
           handsOut: relied.handsOut,
+          runs(target, handed) {
+            const isRun = running.has(target) && leads(handed, reach);
+            isMerged ||= isRun && startsLater(names.get(target) ?? "");
+            return isRun;
+          },
           leaves(target, ...rest) {
             const left = leftBy(names.get(target) ?? "", target, ...rest);
             isMerged ||= left?.isMerged === true;
             return left;
           },
         },
-        endOf(target) {
-          const name = names.get(target);
-          const is = name === undefined ? undefined : endings.find(({ of }) => of.test(name))?.is;
-          return is === "panics" ? (mayRecover ? "throws" : "aborts") : (is ?? null);
-        },
+        endOf,
       }),
     });
   const asking = (reach: Reach) => mains.filter((each) => leads(each, reach));
+  const isEnding = (each: number) =>
+    code.called(each, Number.POSITIVE_INFINITY).some((to) => !["never", null].includes(endOf(to)));
+  /** The functions that ask, are called by the one, and call what ends the program. */
+  const endingBehind = (target: number, { calls, longest }: Reach): readonly number[] => {
+    const left = { calls: calls - 1, longest };
+    const called = calls === 0 ? [] : calledBy(target, left).filter((each) => leads(each, left));
+    return called.flatMap((each) => [...(isEnding(each) ? [each] : []), ...endingBehind(each, left)]);
+  };
+  const farAway = asking(far);
   // A list may have answers of which the code of `main` tells nothing.
-  const found =
-    ask(starts, far, asking(far).length > 0 ? mostFar : mostOfOthers) ??
-    ask([...inits, ...asking(near)], near, mostStepsOfFile);
+  const whole = ask(starts, far, farAway.length > 0 ? mostFar : mostOfOthers);
+  const found = whole ?? ask([...inits, ...asking(near)], near, mostStepsOfFile);
   // An `init` of a library that is too long to follow says nothing.
   if (found === null) return { ...noRefusals, isWhole: asking(near).length === 0 };
   const { refuses, mayRefuse } = found;
-  if (refuses.length + mayRefuse.length === 0) return { ...found, isWhole: !isBounded };
+  if (refuses.length + mayRefuse.length === 0) {
+    // Too long to follow whole: what ends the program is followed by itself.
+    const ending = whole === null ? new Set(farAway.flatMap((each) => endingBehind(each, far))) : [];
+    const more = [...ending].flatMap(
+      (each) => ask([each], { ...far, calls: far.calls - 1 }, mostOfEnding) ?? noRefusals,
+    );
+    const mayRefuse = new Set(more.flatMap((each) => [...each.refuses, ...each.mayRefuse]));
+    return { ...noRefusals, mayRefuse: [...mayRefuse].sort(), isWhole: !isBounded };
+  }
   const isSure = refuses.length === 0 || relied.isSure();
   return isSure ? found : { ...found, refuses: [], mayRefuse: [...refuses, ...mayRefuse].sort() };
 }

@@ -1,8 +1,8 @@
 /** Tells what some functions of Go's own packages leave that nobody follows. */
 
-import { constant, numberOf, type Value } from "./known-bits.ts";
+import { constant, noBits, numberOf, type Value } from "./known-bits.ts";
 import type { Left } from "./go-calls.ts";
-import { hasAsked, type Known } from "./way-states.ts";
+import { firstData, firstObject, hasAsked, type Known } from "./way-states.ts";
 
 /** What makes an error gives no nil back; where Go's own `fmt.errorf` does, code behind the call makes another error. */
 const errors = /^(?:errors\.New|fmt\.[Ee]rrorf|github\.com\/pkg\/errors\.(?:New|Errorf))$/;
@@ -23,12 +23,22 @@ const [grows, moves] = ["runtime.growslice", /^runtime\.moveSlice\w*$/];
 /** What makes an interface of a value. */
 const converts = /^runtime\.conv[TI]\w*$/;
 
-const all = [converts, moves, errors, joins, assigns, accesses, begins, continues];
-export const isLeaving = (name: string) =>
-  name === newObject || name === grows || all.some((each) => each.test(name));
+/** A channel takes the address of what is sent, and the address to which it is received (Go, src/runtime/chan.go). */
+const [newChannel, sends, receives] = ["runtime.makechan", "runtime.chansend1", /^runtime\.chanrecv[12]$/];
 
-/** Each call makes another object. All values of the maps of a type stand in one place: the last one for all. These stand above all data. */
-const [objects, maps, objectBytes] = [2 ** 50, 2 ** 51, 2 ** 12];
+/** These run a function at some time: as a goroutine, once, or later. */
+const starting = /^(?:runtime\.newproc|time\.AfterFunc)$/;
+const runningOnce = /^sync\.\(\*Once\)\.(?:Do|doSlow)$/;
+/** A way does not wait for what another function starts. */
+export const startsLater = (name: string) => starting.test(name);
+export const isRunning = (name: string) => starting.test(name) || runningOnce.test(name);
+
+const all = [receives, converts, moves, errors, joins, assigns, accesses, begins, continues];
+export const isLeaving = (name: string) =>
+  [newObject, newChannel, sends, grows].includes(name) || all.some((each) => each.test(name));
+
+/** Each call makes another object. All values of the maps of a type stand in one place: the last one for all. */
+const [maps, objectBytes] = [2 * firstObject, 2 ** 12];
 
 /** `taken` are the arguments, and `back` is the place behind the call. */
 export function leftBy(
@@ -39,8 +49,8 @@ export function leftBy(
   kept: Known["registers"],
 ): Left | null {
   if (name === "") return null;
-  const object = { at: objects + back * objectBytes };
-  if (name === newObject) return { results: [object] };
+  const object = { at: firstObject + back * objectBytes };
+  if (name === newObject || name === newChannel) return { results: [object] };
   if (name === grows) {
     const [list, length] = taken;
     const isNew = (numberOf(length) ?? 0) > 0;
@@ -53,6 +63,19 @@ export function leftBy(
   if (joins.test(name)) return numberOf(taken[1]) === 0 ? { results: [constant(0), constant(0)] } : {};
   // `continues` takes the iterator alone.
   const [type, , iterator] = taken.map((value) => (value !== undefined && "at" in value ? value.at : null));
+  if (name === sends || receives.test(name)) {
+    const [, element] = taken;
+    const at = element !== undefined && "at" in element ? element.at : null;
+    if (at === null || type == null) return { places: [] };
+    const [from, to] = name === sends ? [at, type] : [type, at];
+    // What is no variable of a function is nil.
+    const isNil = from >= firstData && from < firstObject;
+    const words = [0, 8].map((word): [number, Value] => [
+      to + word,
+      kept.get(from + word) ?? (isNil ? constant(0) : noBits),
+    ]);
+    return { places: words, isMerged: true };
+  }
   if (type == null) return {};
   if (continues.test(name)) {
     const before = kept.get(type + valueInIterator);

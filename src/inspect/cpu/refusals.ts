@@ -36,8 +36,6 @@ export const refusedBy = (refuses: readonly string[]): Readonly<Record<string, s
 export const mostStepsOfFile = 300_000;
 const mostStepsOfSmall = 120_000;
 
-/** So many functions that a start calls may hand on the answer. */
-export const mostCallees = 64;
 /** On x86-64 a start calls no more; of one that does, nobody knows. */
 const mostCalled = 4096;
 

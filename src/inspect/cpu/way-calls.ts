@@ -14,7 +14,9 @@ import {
   type Node,
 } from "./way-states.ts";
 
-const mostCallers = 6;
+const mostCallers = 24;
+/** So many calls of a function that calls itself. */
+const mostOfItself = 2;
 /** A panic of Rust, which may be caught, leads to functions that abort if it can not be thrown: these stand deeper. */
 const mostLeaving = 3;
 /** A function that answers mostly has no more bytes. */
@@ -35,7 +37,7 @@ interface Calling {
 export function callReader({ callees, isError, machine, answer }: Calling) {
   const given = (registers: Known["registers"], value: Value | null | undefined) =>
     keptOf(registers, machine, value);
-  const ofGo = callees.go === undefined ? null : goCalls(callees.go, machine);
+  const ofGo = callees.go === undefined ? null : goCalls(callees.go, machine, callees.pointerAt);
 
   function follow(done: Leaving, node: Node, found: Set<End>): Node | null {
     const { target, isPointer, next } = done;
@@ -53,7 +55,8 @@ export function callReader({ callees, isError, machine, answer }: Calling) {
     const callee = isPointer ? (callees.pointerAt(target) ?? -1) : target;
     const isShort =
       callees.lengthFrom(callee) <= (callees.longest?.(callee) ?? longestAnswer) &&
-      node.callers.length < mostCallers;
+      node.callers.length < mostCallers &&
+      node.callers.filter(({ place }) => place === next).length < mostOfItself;
     const isLeaving = node.callers.length < mostLeaving && callees.neverReturns(callee);
     // Behind a call that does not return stands no code of the function.
     const isLast = isCall && next >= (callees.endAround(node.place) ?? 0);
@@ -61,6 +64,9 @@ export function callReader({ callees, isError, machine, answer }: Calling) {
       found.add(statusEnd(first, "thrown"));
       return null;
     }
+    const started = back === null ? null : (ofGo?.run(callee, node.registers) ?? null);
+    if (back !== null && started !== null && node.callers.length < mostCallers)
+      return { ...node, ...started, callers: [...node.callers, { ...back, asks: false }] };
     const names = callees.givenBack(callee, numberOf(first));
     const isAnswer = (value: Value) =>
       "at" in value ? callees.hasAnswer(value.at) || hasAsked(node.registers, value.at) : value.asked;

@@ -44,6 +44,8 @@ export interface Machine {
   readonly long?: number;
   /** Other registers in which a function of Go takes and leaves numbers, as an error or a length. */
   readonly moreResults?: readonly number[];
+  /** The register in which a function of Go finds its own value, behind whose first word stands what it was made with. */
+  readonly context?: number;
   /** So many bytes a call of Go puts on the stack. */
   readonly pushed?: number;
   readonly stack: number;

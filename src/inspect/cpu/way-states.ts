@@ -10,6 +10,8 @@ export interface Known {
 
 /** No program has data in its first page. */
 export const firstData = 4096;
+/** The objects that a program in Go makes stand above all data here. */
+export const firstObject = 2 ** 50;
 
 interface Caller {
   readonly place: number;

@@ -15,9 +15,9 @@ const systemV: Pick<Machine, "result" | "arguments" | "kept"> = {
   kept: new Set([RBX, RBP, RSP, R12, R13, R14, R15]),
 };
 /** Go gives back no register of the caller's, but the stack's and the goroutine's (Go, src/cmd/compile/abi-internal.md). */
-export const x86GoConvention: typeof systemV & Pick<Machine, "moreResults" | "pushed"> = {
+export const x86GoConvention: typeof systemV & Pick<Machine, "moreResults" | "pushed" | "context"> = {
   ...{ result: RAX, arguments: [RAX], kept: new Set([RBP, RSP, R14]) },
-  ...{ moreResults: [RBX, RCX, RDI, RSI, R8, R9], pushed: 8 },
+  ...{ moreResults: [RBX, RCX, RDI, RSI, R8, R9], context: RDX, pushed: 8 },
 };
 
 export function x86Machine(

@@ -32,7 +32,7 @@ import {
   widen,
 } from "./known-bits.ts";
 import type { Answer } from "./way-parts.ts";
-import { firstData, handedOut, isAsked, type Known, withoutNumbers } from "./way-states.ts";
+import { firstData, firstObject, handedOut, isAsked, type Known, withoutNumbers } from "./way-states.ts";
 import type { FunctionReader } from "./x86-functions.ts";
 import {
   bytesOf,
@@ -97,9 +97,10 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
       if (value === null) return;
       const isData =
         stored !== null &&
-        stored >= firstData &&
-        isFinding(value) &&
-        (!isAsked(value) || (words.mayKeep?.(stored, size, Number(instruction.ip)) ?? true));
+        ((stored >= firstObject && "at" in value && counts) ||
+          (stored >= firstData &&
+            isFinding(value) &&
+            (!isAsked(value) || (words.mayKeep?.(stored, size, Number(instruction.ip)) ?? true))));
       if (stored !== null && (stored < 0 || isData)) store(stored, size, value);
       if (instruction.op0Kind !== OpKind.Register) return;
       const whole = RegisterExt.fullRegister(op0Register);

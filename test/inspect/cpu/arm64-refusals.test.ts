@@ -236,31 +236,57 @@ __attribute__((noinline)) void detect(struct features *f) {
     for (const option of ["-O0", "-O2", "-O3"]) expect((await needsOf(text, option)).asimddp).toBe(told);
   });
 
-  it("may refuse far below main, and behind many functions", async () => {
-    const numbers = Array.from({ length: 100 }, (_, each) => each);
-    const functions = numbers.map(
-      (each) => `__attribute__((noinline)) void f${each}(int n) { work(n + ${each}); }`,
-    );
-    const text = (then: string) => `${head} ${functions.join("\n")}
-__attribute__((noinline)) int able(void) { work(4); return !!${asks}; }
-__attribute__((noinline)) int deep(void) { work(3); return able(); }
-__attribute__((noinline)) int deeper(void) { work(2); return deep(); }
-__attribute__((noinline)) int deepest(void) { work(1); return deeper(); }
-int main(int n, char **v) { ${numbers.map((each) => `f${each}(n);`).join("")} if (!deepest()) ${then} return work(n); }`;
+  const numbers = Array.from({ length: 100 }, (_, each) => each);
+  const own = "__attribute__((noinline))";
+  const many = numbers.map((each) => `${own} void f${each}(int n) { work(n + ${each}); }`).join("\n");
+  const callsMany = numbers.map((each) => `f${each}(n);`).join("");
+  const able = `${own} int up0(void) { work(0); return !!${asks}; }\n`;
+  const up = numbers
+    .slice(1, 20)
+    .map((each) => `${own} int up${each}(void) { work(${each}); return up${each - 1}(); }`);
+  const down = (then: string) =>
+    numbers
+      .slice(0, 9)
+      .map((each) =>
+        each === 0
+          ? `${own} void down0(int ok) { work(0); if (!ok) ${then} }`
+          : `${own} void down${each}(int ok) { down${each - 1}(ok); work(${each}); }`,
+      );
+  const much = '__asm__(".rept 6000\\nnop\\n.endr"); work(n);';
+  const check = (text: string) =>
+    `void check(int n) { ${text} }\nvoid (*volatile later)(int) = check;\n${main("later(n);")}`;
+  it.each<readonly [string, string, (then: string) => string]>([
+    ["behind many functions", "needed", (then) => many + able + main(`${callsMany} if (!up0()) ${then}`)],
+    ["far below main", "undecided", (then) => able + up.join("\n") + main(`if (!up19()) ${then}`)],
+    ["far below the question", "needed", (then) => down(then).join("\n") + main(`down8(!!${asks});`)],
+    ["by a pointer", "undecided", (then) => check(`${much} if (!${asks}) ${then} ${much}`)],
+    ["by a pointer, at length", "undecided", (then) => check(`if (!${asks}) { ${much} ${then} }`)],
+    [
+      "behind a long function",
+      "undecided",
+      (then) =>
+        `int long_able(int n) { ${much.replace("6000", "600")} return !!${asks}; } ${main(`if (!long_able(n)) ${then}`)}`,
+    ],
+    [
+      "by a pointer, for what was kept",
+      "undecided",
+      (then) =>
+        `static int ok; ${own} void keep(void) { ok = !!${asks}; } ${check(`keep(); if (!ok) ${then}`)}`,
+    ],
+    [
+      "for what was kept by a function that is run once",
+      "undecided",
+      (then) => `#include <pthread.h>
+static int ok;
+static pthread_once_t once;
+static void keep(void) { ok = !!${asks}; }
+${main(`pthread_once(&once, keep); if (!ok) ${then}`)}`,
+    ],
+  ])("is told %s", async (_, told, text) => {
     for (const option of ["-O0", "-O2"]) {
-      expect((await needsOf(text(ending), option)).sve, option).toBe("undecided");
-      expect((await needsOf(text('puts("slow");'), option)).sve, option).toBeUndefined();
+      expect((await needsOf(head + text(ending), option)).sve, option).toBe(told);
+      expect((await needsOf(head + text('puts("slow");'), option)).sve, option).toBeUndefined();
     }
-  });
-
-  it("may refuse in a long function that is called by a pointer", async () => {
-    const much = '__asm__(".rept 6000\\nnop\\n.endr"); work(n);';
-    const text = (then: string) => `${head}
-void check(int n) { ${much} if (!${asks}) ${then} ${much} }
-void (*volatile later)(int) = check;
-int main(int n, char **v) { later(n); return work(n); }`;
-    expect((await needsOf(text(ending), "-O2")).sve).toBe("undecided");
-    expect((await needsOf(text('puts("slow");'), "-O2")).sve).toBeUndefined();
   });
 
   const field = (register: string, low: number) =>
