@@ -168,7 +168,7 @@ function signsOf(asking: readonly number[], starts: readonly Start[], code: ArmF
     starts.flatMap(({ name, address }) => (name === "a constructor" ? [address] : [])),
   );
   const isOfCompiler = (each: number) => constructors.has(each) && code.lengthFrom(each) <= longestOfCompiler;
-  return asking.map((each) => (isOfCompiler(each) ? atomicsQuestion : "getauxval"));
+  return [...new Set(asking.map((each) => (isOfCompiler(each) ? atomicsQuestion : "getauxval")))];
 }
 
 /** The functions that ask, or read an answer in the pages, but for Rust's questions. */
