@@ -2,6 +2,7 @@
 
 import type { Bits, Value } from "./known-bits.ts";
 import type { Answer, Callees, End, Machine, Step } from "./way-parts.ts";
+import { type Marks, noMarks, noteCall, noWrites, putMarks, type Writes } from "./called-writes.ts";
 import { callReader, longResult, stack } from "./way-calls.ts";
 import { wayMap } from "./way-map.ts";
 import { firstData, keyOf, type Known, meetings, type Node } from "./way-states.ts";
@@ -42,15 +43,27 @@ export function walker({ callees, machineFor, isError, budget, seen, visited, is
   let hasOthers = false;
   const answer: Answer = (names, shift) => answerOf(names, shift, { missing, hasOthers }, seen);
   const machine = machineFor(answer);
-  const calls = callReader({ callees, isError, machine, answer });
+  let [marks, writes]: [Marks, Writes] = [noMarks, noWrites()];
+  let isLoose = false;
+  const mark = (behind: number, after: Map<number, Value>) => putMarks(behind, after, marks);
+  const hear: Parameters<typeof callReader>[0]["hear"] = (behind, before, after) =>
+    noteCall(behind, before, after, { machine, isWritten: callees.isWritten, writes, marks });
+  const calls = callReader({ callees, isError, machine, answer, isLoose: () => isLoose, isMarked: () => marks.size > 0, mark, hear });
 
   /** Ways meet where a branch, a jump, a call or a return leads. */
   let isMeeting = true;
 
   /** Follows all ways from a place on, with the answer that a CPU without the features gives; of others nobody knows, or it has all. */
-  function ends(from: Node, without: ReadonlySet<string>, isWithOthers = false, wanted?: End) {
+  function ends(
+    from: Node,
+    without: ReadonlySet<string>,
+    isWithOthers = false,
+    { wanted, marks: its }: { readonly wanted?: End; readonly marks?: Marks } = {},
+  ) {
     missing = without;
     hasOthers = isWithOthers;
+    isLoose = its !== undefined;
+    [marks, writes] = [its ?? noMarks, noWrites()];
     const found = new Set<End>();
     const decided: Decided[] = [];
     const unclear: Unclear[] = [];
@@ -80,7 +93,7 @@ export function walker({ callees, machineFor, isError, budget, seen, visited, is
         }
         // Nobody knows how a way ends that is too long.
         isCut ||= steps === mostSteps || --budget.left < 0;
-        if (budget.left < 0) return { ends: found, decided, unclear, known, open, sides, ways, isCut };
+        if (budget.left < 0) return { ends: found, decided, unclear, known, open, sides, ways, writes, isCut };
         if (steps === mostSteps || isDone()) break;
         visited?.add(now.place);
         const own = new Set<End>();
@@ -93,16 +106,17 @@ export function walker({ callees, machineFor, isError, budget, seen, visited, is
         }
       }
     }
-    return { ends: found, decided, unclear, known, open, sides, ways, isCut };
+    return { ends: found, decided, unclear, known, open, sides, ways, writes, isCut };
   }
 
   const begin = (starts: readonly number[], before?: Known["registers"]) => beginOf(machine, starts, before);
 
   function step(node: Node, following: Following): Node | null {
     const done = machine.step(node.place, node);
+    if (process.env.DBG2 && marks.size > 0) console.log(node.place.toString(16), done.kind, JSON.stringify([...node.registers].filter(([n]) => n < 0).map(([n, v]) => [n + 2 ** 40, "at" in v ? v.at : `${v.ones}/${v.asked}`])), (done as any).asked);
     isMeeting = done.kind !== "next";
     if (done.kind === "next") return { ...node, ...done.known, place: done.next };
-    if (done.kind === "branch") return branch(done, node, following, machine.isThorough === true);
+    if (done.kind === "branch") return branch(done, node, following, machine.isThorough === true || marks.size > 0);
     if (done.kind === "same") return null;
     if (done.kind === "return") {
       const { callers, following: later, registers } = node;

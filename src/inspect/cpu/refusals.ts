@@ -68,7 +68,13 @@ export function allRefusals(
   const mayRun = (target: number) =>
     !words.hasRust && !starts.some(({ address }) => address === target) && mayAnswer(target);
   const pointerAt = (place: number) =>
-    words.pointers.at(place) ?? words.pointers.inConstants?.(place) ?? null;
+    words.pointers.at(place) ?? words.pointers.inConstants?.(place) ?? codeAt(place);
+  /** In a program that is never moved, a table of constants has the addresses themselves. */
+  const codeAt = (place: number) => {
+    const address = reader.constantAt(place);
+    const isCode = address !== null && reader.constantAt(place + 4) === 0;
+    return isCode && (reader.isStart(address) || reader.isUnnamed(address)) ? address : null;
+  };
   const callees = { ...reader, ...words, mayAnswer, lengthFrom, longest, mayRun, pointerAt };
   const been = new Set<number>();
   const isConstructor = ({ name }: { readonly name: string }) => name === atLoading;
@@ -196,12 +202,17 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
     if (always.isCut && seen.size === 0) return { ...noRefusals, isWhole: false };
     const givesZero = context.mayGiveError === true && always.ends.has("zero");
     const isFree = !givesZero && !always.ends.has("refused") && !always.ends.has("thrown");
-    if (!always.isCut && isFree) return noRefusals;
+    const search: Search = { walk, begin, always, budget: context.budget };
     const refuses = new Set<string>();
     const mayRefuse = new Set<string>();
     const told = new Set<string>();
     const resolved = new Set<number>();
-    const search: Search = { walk, begin, always, budget: context.budget };
+    const aside = () => {
+      for (const name of missingAside([...seen], search, context.mayGiveError === true))
+        for (const feature of featuresOf(name)) mayRefuse.add(feature);
+      return foundRefusals(refuses, mayRefuse);
+    };
+    if (!always.isCut && isFree) return aside();
     const isLong =
       context.callees.longest !== undefined &&
       (left - context.budget.left) * seen.size * walksOfName > context.budget.left;
@@ -234,10 +245,7 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
     if (isUnclear)
       for (const name of seen)
         if (name !== "-") for (const feature of name.split("|")) mayRefuse.add(feature);
-    if (told.size === 0 && !isLong)
-      for (const name of missingAside([...seen], search, context.mayGiveError === true))
-        for (const feature of featuresOf(name)) mayRefuse.add(feature);
-    return foundRefusals(refuses, mayRefuse);
+    return told.size === 0 ? aside() : foundRefusals(refuses, mayRefuse);
   } finally {
     walk.free();
   }

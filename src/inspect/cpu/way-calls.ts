@@ -15,6 +15,8 @@ import {
 } from "./way-states.ts";
 
 const mostCallers = 6;
+/** What called functions may have written leads through so many functions. */
+const mostMarked = 3;
 /** A panic of Rust, which may be caught, leads to functions that abort if it can not be thrown: these stand deeper. */
 const mostLeaving = 3;
 /** A function that answers mostly has no more bytes. */
@@ -29,12 +31,17 @@ interface Calling {
   readonly isError: (result: Bits) => boolean;
   readonly machine: Machine;
   readonly answer: Answer;
+  readonly isLoose: () => boolean;
+  readonly isMarked: () => boolean;
+  /** Hears each call of a function that nobody follows, and may change what is known behind the call. */
+  readonly mark: (behind: number, after: Map<number, Value>) => void;
+  readonly hear: (behind: number, before: Known["registers"], after: Map<number, Value>) => void;
 }
 
 /** Tells where a way goes on at a call, a jump to a place, and the end of a function; null where the way ends. */
-export function callReader({ callees, isError, machine, answer }: Calling) {
+export function callReader({ callees, isError, machine, answer, isLoose, isMarked, mark, hear }: Calling) {
   const given = (registers: Known["registers"], value: Value | null | undefined) =>
-    keptOf(registers, machine, value);
+    keptOf(registers, machine, value, isLoose());
   const ofGo = callees.go === undefined ? null : goCalls(callees.go, machine);
 
   function follow(done: Leaving, node: Node, found: Set<End>): Node | null {
@@ -62,8 +69,11 @@ export function callReader({ callees, isError, machine, answer }: Calling) {
       return null;
     }
     const names = callees.givenBack(callee, numberOf(first));
+    const isNear = !isMarked() || node.callers.length < mostMarked;
     const isAnswer = (value: Value) =>
-      "at" in value ? callees.hasAnswer(value.at) || hasAsked(node.registers, value.at) : value.asked;
+      "at" in value
+        ? callees.hasAnswer(value.at) || (isNear && hasAsked(node.registers, value.at))
+        : value.asked;
     const isHanded = () =>
       machine.arguments.some((name) => {
         const value = node.registers.get(name);
@@ -89,6 +99,8 @@ export function callReader({ callees, isError, machine, answer }: Calling) {
       ([name]) => !isQuestion || name < 0 || machine.kept.has(name) || name >= firstData,
     );
     const registers = ofGo?.behind(callee, next, node.registers, result) ?? given(new Map(handed), result);
+    const behind = isCall ? next : node.callers.at(-1)?.place;
+    if (ofGo === null && names === null && behind !== undefined) hear(behind, node.registers, registers);
     const after = { ...node, registers, flags: null };
     return back === null ? returned(after, found) : { ...after, place: next };
   }
@@ -114,6 +126,7 @@ export function callReader({ callees, isError, machine, answer }: Calling) {
     // The function's own stack is gone; what it wrote to the caller's stays.
     if (top !== undefined && "at" in top)
       for (const [name, value] of registers) if (name < 0 && name >= top.at) own.set(name, value);
+    mark(caller.place, own);
     // Also a number, as of a function that finds no such question.
     if (result !== undefined && caller.asks && !("at" in result))
       own.set(machine.result, { ...result, asked: true });

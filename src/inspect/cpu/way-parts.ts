@@ -83,6 +83,8 @@ export interface Callees {
   readonly mayRun?: (target: number) => boolean;
   /** The place has an answer. */
   readonly hasAnswer: (place: number) => boolean;
+  /** True for data that a program may write to; absent where nobody looks. */
+  readonly isWritten?: (place: number) => boolean;
   /** The address in a place of the table of pointers; null for others. */
   readonly pointerAt: (place: number) => number | null;
 }
