@@ -25,7 +25,7 @@ const mostRounds = 128;
 export interface Walk {
   readonly callees: Callees;
   /** Makes the kind of CPU for the answers of a CPU without the features. */
-  readonly machineFor: (answer: Answer) => Machine;
+  readonly machineFor: (answer: Answer, isLoose: () => boolean) => Machine;
   readonly isError: (result: Bits) => boolean;
   /** The start gives zero or an error back, and nobody knows all errors. */
   readonly mayGiveError?: boolean;
@@ -42,9 +42,9 @@ export function walker({ callees, machineFor, isError, budget, seen, visited, is
   let missing: ReadonlySet<string> = new Set();
   let hasOthers = false;
   const answer: Answer = (names, shift) => answerOf(names, shift, { missing, hasOthers }, seen);
-  const machine = machineFor(answer);
-  let [marks, writes]: [Marks, Writes] = [noMarks, noWrites()];
   let isLoose = false;
+  const machine = machineFor(answer, () => isLoose);
+  let [marks, writes]: [Marks, Writes] = [noMarks, noWrites()];
   const mark = (behind: number, after: Map<number, Value>) => putMarks(behind, after, marks);
   const hear: Parameters<typeof callReader>[0]["hear"] = (behind, before, after) =>
     noteCall(behind, before, after, { machine, isWritten: callees.isWritten, writes, marks });
@@ -71,7 +71,7 @@ export function walker({ callees, machineFor, isError, budget, seen, visited, is
     const open = new Set<number>();
     const been = new Set<string>();
     const sides: Sides = new Map();
-    const meet = meetings(machine.isThorough ? mostRounds : 0, isRough);
+    const meet = meetings(machine.isThorough || isLoose ? mostRounds : 0, isRough);
     const ways = wayMap();
     const queue = [from];
     const isDone = () => wanted !== undefined && found.has(wanted);

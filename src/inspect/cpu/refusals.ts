@@ -1,5 +1,6 @@
 /** Finds programs that ask the CPU and then refuse by themselves: without a feature, `main` ends with an error. */
 
+import { remember } from "../../io/collections.ts";
 import { findMarch } from "../../hardware/cpu-marches.ts";
 import type { AskedWords } from "./asked-words.ts";
 import { type Bits, maskOf } from "./known-bits.ts";
@@ -13,6 +14,7 @@ import {
 } from "./refusal-search.ts";
 import { type Walk, walker } from "./refusal-ways.ts";
 import { longestAnswer } from "./way-calls.ts";
+import { longestHanded } from "./way-states.ts";
 import type { FunctionReader, X86Instruction } from "./x86-functions.ts";
 import { x86Machine } from "./x86-steps.ts";
 import type { Kept } from "./x86-writers.ts";
@@ -75,7 +77,17 @@ export function allRefusals(
     const isCode = address !== null && reader.constantAt(place + 4) === 0;
     return isCode && (reader.isStart(address) || reader.isUnnamed(address)) ? address : null;
   };
-  const callees = { ...reader, ...words, mayAnswer, lengthFrom, longest, mayRun, pointerAt };
+  const readPlaces = new Map<number, readonly (readonly [place: number, bytes: number])[]>();
+  const placesOf = (target: number) =>
+    (reader.instructions(target) ?? []).flatMap(({ reads, takes }) => [
+      ...(reads === null ? [] : [[reads, 8] as const]),
+      ...(takes === null || !reader.isWritten(takes) ? [] : [[takes, longestHanded] as const]),
+    ]);
+  const readsAt = (target: number, place: number) =>
+    remember(readPlaces, target, () => placesOf(target)).some(
+      ([from, bytes]) => place >= from && place < from + bytes,
+    );
+  const callees = { ...reader, ...words, mayAnswer, lengthFrom, longest, mayRun, pointerAt, readsAt };
   const been = new Set<number>();
   const isConstructor = ({ name }: { readonly name: string }) => name === atLoading;
   // `main` before constructors, of which a library has thousands.
@@ -89,7 +101,7 @@ export function allRefusals(
     const own = (more: Partial<AskedWords> = {}) =>
       refusalsOf([...first, address], {
         ...{ isError, mayGiveError: name === rustMain, callees, budget },
-        machineFor: (answer) => x86Machine(reader, { ...words, ...more }, answer),
+        machineFor: (answer, isLoose) => x86Machine(reader, { ...words, ...more, isLoose }, answer),
       });
     // A constructor gives no answer back: it refuses by a call that ends the program. Of thousands each is looked at alone.
     if (name === atLoading)

@@ -79,7 +79,12 @@ export function callReader({ callees, isError, machine, answer, isLoose, isMarke
         const value = node.registers.get(name);
         return value !== undefined && isAnswer(value);
       });
-    const isEntered = names === null && isShort && (callees.mayAnswer(callee) || isLeaving || isHanded());
+    const readsKept = () =>
+      [...node.registers].some(
+        ([name, value]) => name >= firstData && isAsked(value) && callees.readsAt?.(callee, name),
+      );
+    const isEntered =
+      names === null && isShort && (callees.mayAnswer(callee) || isLeaving || isHanded() || readsKept());
     if (isEntered)
       return {
         ...node,

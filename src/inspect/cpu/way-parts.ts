@@ -79,6 +79,8 @@ export interface Callees {
   readonly neverReturns: (target: number) => boolean;
   /** A function that hands on the answer. */
   readonly mayAnswer: (target: number) => boolean;
+  /** A function that reads a place of data, or takes the address of a structure that has the place; absent where nobody looks. */
+  readonly readsAt?: (target: number, place: number) => boolean;
   /** A function that asks, and is run by the function that gets its address; absent where nobody looks. */
   readonly mayRun?: (target: number) => boolean;
   /** The place has an answer. */

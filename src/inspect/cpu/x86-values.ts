@@ -140,7 +140,13 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
     if (mnemonic === Mnemonic.Xchg) swap(instruction, registers, after);
     if (instruction.rflagsModified === 0) return { registers: after, flags };
     const isAddress = first !== null && "at" in first && isZeroTest(mnemonic, isSame, other);
-    const left = isAddress ? ofAddress : flagsOf(mnemonic, one, other, isSame, result, size);
+    const distance = mnemonic === Mnemonic.Cmp ? distanceOf(Mnemonic.Sub, first, second, size) : null;
+    const left =
+      distance !== null
+        ? flagsOf(mnemonic, distance, constant(0), false, null, size)
+        : isAddress
+          ? ofAddress
+          : flagsOf(mnemonic, one, other, isSame, result, size);
     return { registers: after, flags: left };
   }
 
