@@ -81,13 +81,15 @@ export function missingAside(names: readonly string[], search: Search, panics: b
   const least = budget.left - mostAside;
   const refusesWithout = (some: readonly string[]) => {
     const without = new Set(some);
-    const { sides, writes } = walk.ends(begin, without, true, loose);
+    const { ends, sides, writes } = walk.ends(begin, without, true, loose);
     const own = [...sides].filter(
       ([place, { branch }]) => !all.sides.has(place) && (!panics || branches.has(branch)),
     );
-    const isAside = own
-      .slice(0, mostPlaces)
-      .some(([, { then }]) => isRefusal(walk.ends(then, without, true, loose)));
+    const isAside =
+      endsEarly(ends) &&
+      own
+        .slice(0, mostPlaces)
+        .some(([, { then }]) => budget.left > least && isRefusal(walk.ends(then, without, true, loose)));
     if (isAside || panics) return isAside;
     const [lacking, having] = [marksOf(writes, all.writes), marksOf(all.writes, writes)];
     return refusesByMarks(lacking, without, search) || refusesByMarks(having, new Set(), search);
@@ -103,6 +105,8 @@ export function missingAside(names: readonly string[], search: Search, panics: b
 /** Called functions write to what begins at an address that they got, and to nothing else: whatever is found may be none. */
 const loose = { marks: noMarks };
 
+const endsEarly = (ends: ReadonlySet<End>) => ends.has("refused") || ends.has("thrown");
+
 function isRefusal({ ends, isCut }: ReturnType<Walker["ends"]>): boolean {
   return !isCut && ends.size > 0 && !ends.has("passed");
 }
@@ -110,7 +114,8 @@ function isRefusal({ ends, isCut }: ReturnType<Walker["ends"]>): boolean {
 /** A branch hangs on marks, and ends the program on one side alone. */
 function refusesByMarks(marks: Marks, without: ReadonlySet<string>, { walk, begin }: Search): boolean {
   if (marks.size === 0) return false;
-  const { unclear } = walk.ends(begin, without, true, { marks });
+  const { ends, unclear } = walk.ends(begin, without, true, { marks });
+  if (!endsEarly(ends)) return false;
   const branches = new Map(unclear.map(({ branch, sides }) => [branch, sides]));
   return [...branches.values()].slice(0, mostPlaces).some((sides) => {
     const ways = sides.map((side) => walk.ends(side, without, true, { marks }));

@@ -48,7 +48,16 @@ export function walker({ callees, machineFor, isError, budget, seen, visited, is
   const mark = (behind: number, after: Map<number, Value>) => putMarks(behind, after, marks);
   const hear: Parameters<typeof callReader>[0]["hear"] = (behind, before, after) =>
     noteCall(behind, before, after, { machine, isWritten: callees.isWritten, writes, marks });
-  const calls = callReader({ callees, isError, machine, answer, isLoose: () => isLoose, isMarked: () => marks.size > 0, mark, hear });
+  const calls = callReader({
+    callees,
+    isError,
+    machine,
+    answer,
+    isLoose: () => isLoose,
+    isMarked: () => marks.size > 0,
+    mark,
+    hear,
+  });
 
   /** Ways meet where a branch, a jump, a call or a return leads. */
   let isMeeting = true;
@@ -93,7 +102,8 @@ export function walker({ callees, machineFor, isError, budget, seen, visited, is
         }
         // Nobody knows how a way ends that is too long.
         isCut ||= steps === mostSteps || --budget.left < 0;
-        if (budget.left < 0) return { ends: found, decided, unclear, known, open, sides, ways, writes, isCut };
+        if (budget.left < 0)
+          return { ends: found, decided, unclear, known, open, sides, ways, writes, isCut };
         if (steps === mostSteps || isDone()) break;
         visited?.add(now.place);
         const own = new Set<End>();
@@ -113,10 +123,21 @@ export function walker({ callees, machineFor, isError, budget, seen, visited, is
 
   function step(node: Node, following: Following): Node | null {
     const done = machine.step(node.place, node);
-    if (process.env.DBG2 && marks.size > 0) console.log(node.place.toString(16), done.kind, JSON.stringify([...node.registers].filter(([n]) => n < 0).map(([n, v]) => [n + 2 ** 40, "at" in v ? v.at : `${v.ones}/${v.asked}`])), (done as any).asked);
+    if (process.env.DBG2 && marks.size > 0)
+      console.log(
+        node.place.toString(16),
+        done.kind,
+        JSON.stringify(
+          [...node.registers]
+            .filter(([n]) => n < 0)
+            .map(([n, v]) => [n + 2 ** 40, "at" in v ? v.at : `${v.ones}/${v.asked}`]),
+        ),
+        (done as any).asked,
+      );
     isMeeting = done.kind !== "next";
     if (done.kind === "next") return { ...node, ...done.known, place: done.next };
-    if (done.kind === "branch") return branch(done, node, following, machine.isThorough === true || marks.size > 0);
+    if (done.kind === "branch")
+      return branch(done, node, following, machine.isThorough === true || marks.size > 0);
     if (done.kind === "same") return null;
     if (done.kind === "return") {
       const { callers, following: later, registers } = node;

@@ -15,8 +15,8 @@ import {
 } from "./way-states.ts";
 
 const mostCallers = 6;
-/** What called functions may have written leads through so many functions. */
-const mostMarked = 3;
+/** What called functions may have written leads through so many functions of so many bytes, as those that tell whether a list is empty. */
+const [mostMarked, longestMarked] = [3, 128];
 /** A panic of Rust, which may be caught, leads to functions that abort if it can not be thrown: these stand deeper. */
 const mostLeaving = 3;
 /** A function that answers mostly has no more bytes. */
@@ -69,7 +69,8 @@ export function callReader({ callees, isError, machine, answer, isLoose, isMarke
       return null;
     }
     const names = callees.givenBack(callee, numberOf(first));
-    const isNear = !isMarked() || node.callers.length < mostMarked;
+    const isNear =
+      !isMarked() || (node.callers.length < mostMarked && callees.lengthFrom(callee) <= longestMarked);
     const isAnswer = (value: Value) =>
       "at" in value
         ? callees.hasAnswer(value.at) || (isNear && hasAsked(node.registers, value.at))

@@ -106,7 +106,8 @@ export function functionReader(
       const section = sectionAt(address);
       // The loader alone writes to the second kind.
       const isRead =
-        section !== undefined && (isFirst || (section.flags & written) === 0 || section.name === ".data.rel.ro");
+        section !== undefined &&
+        (isFirst || (section.flags & written) === 0 || section.name === ".data.rel.ro");
       if (!isRead || section.type === noBytes) return null;
       const bytes = source.read(section.offset + address - section.address, 4);
       return bytes.length === 4 ? u32(bytes, 0) | 0 : null;
