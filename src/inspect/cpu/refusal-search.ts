@@ -74,8 +74,10 @@ const [mostAside, mostPlaces] = [80_000, 64];
  * The names without which some way leads to a refusal, to which none leads on a CPU that has all: as where a program writes down what it lacks, and
  * looks at the text later. With `panics` another way has refusals of its own, behind its own branches, and nobody looks at texts.
  */
-export function missingAside(names: readonly string[], search: Search, panics: boolean): readonly string[] {
+export function missingAside(seen: readonly string[], search: Search, panics: boolean): readonly string[] {
   const { walk, begin, budget } = search;
+  const names = seen.filter((name) => name !== "-");
+  if (names.length === 0) return [];
   const all = walk.ends(begin, new Set(), true, loose);
   const branches = new Set([...all.sides.values()].map(({ branch }) => branch));
   const least = budget.left - mostAside;
@@ -99,7 +101,7 @@ export function missingAside(names: readonly string[], search: Search, panics: b
     const half = Math.ceil(some.length / 2);
     return some.length === 1 ? some : [...found(some.slice(0, half)), ...found(some.slice(half))];
   };
-  return all.isCut ? [] : found(names.filter((name) => name !== "-"));
+  return all.isCut ? [] : found(names);
 }
 
 /** Called functions write to what begins at an address that they got, and to nothing else: whatever is found may be none. */

@@ -2,7 +2,7 @@
 
 import type { Bits, Value } from "./known-bits.ts";
 import type { Answer, Callees, End, Machine, Step } from "./way-parts.ts";
-import { type Marks, noMarks, noteCall, noWrites, putMarks, type Writes } from "./called-writes.ts";
+import { type Marks, noMarks, noteCall, putMarks, type Writes } from "./called-writes.ts";
 import { callReader, longResult, stack } from "./way-calls.ts";
 import { wayMap } from "./way-map.ts";
 import { firstData, keyOf, type Known, meetings, type Node } from "./way-states.ts";
@@ -44,7 +44,7 @@ export function walker({ callees, machineFor, isError, budget, seen, visited, is
   const answer: Answer = (names, shift) => answerOf(names, shift, { missing, hasOthers }, seen);
   let isLoose = false;
   const machine = machineFor(answer, () => isLoose);
-  let [marks, writes]: [Marks, Writes] = [noMarks, noWrites()];
+  let [marks, writes]: [Marks, Writes] = [noMarks, new Set()];
   const mark = (behind: number, after: Map<number, Value>) => putMarks(behind, after, marks);
   const hear: Parameters<typeof callReader>[0]["hear"] = (behind, before, after) =>
     noteCall(behind, before, after, { machine, isWritten: callees.isWritten, writes, marks });
@@ -72,7 +72,7 @@ export function walker({ callees, machineFor, isError, budget, seen, visited, is
     missing = without;
     hasOthers = isWithOthers;
     isLoose = its !== undefined;
-    [marks, writes] = [its ?? noMarks, noWrites()];
+    [marks, writes] = [its ?? noMarks, new Set()];
     const found = new Set<End>();
     const decided: Decided[] = [];
     const unclear: Unclear[] = [];
