@@ -123,17 +123,6 @@ export function walker({ callees, machineFor, isError, budget, seen, visited, is
 
   function step(node: Node, following: Following): Node | null {
     const done = machine.step(node.place, node);
-    if (process.env.DBG2 && marks.size > 0)
-      console.log(
-        node.place.toString(16),
-        done.kind,
-        JSON.stringify(
-          [...node.registers]
-            .filter(([n]) => n < 0)
-            .map(([n, v]) => [n + 2 ** 40, "at" in v ? v.at : `${v.ones}/${v.asked}`]),
-        ),
-        (done as any).asked,
-      );
     isMeeting = done.kind !== "next";
     if (done.kind === "next") return { ...node, ...done.known, place: done.next };
     if (done.kind === "branch")
