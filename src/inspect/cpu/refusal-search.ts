@@ -68,7 +68,8 @@ export function decidingSets(
 }
 
 /** So many steps, and so many places of a way. */
-const [mostAside, mostPlaces] = [80_000, 64];
+export const mostAside = 80_000;
+const mostPlaces = 64;
 
 /**
  * The names without which some way leads to a refusal, to which none leads on a CPU that has all: as where a program writes down what it lacks, and

@@ -8,6 +8,7 @@ import {
   decidingSets,
   mayBeRefusal,
   missingAside,
+  mostAside,
   refusingSets,
   type Search,
   someOfEach,
@@ -192,6 +193,8 @@ export const errors: readonly { readonly of: RegExp; readonly is: (result: Bits)
 
 /** So many ways are followed for each name, from their start and from branches. */
 const walksOfName = 4;
+/** So many are followed to find one name of many by halves. */
+const looksAside = 12;
 
 /** The features of a name, which may be a level of the ABI, or a list with | between. */
 export const featuresOf = (name: string): readonly string[] => findMarch(name)?.features ?? name.split("|");
@@ -211,6 +214,7 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
     const begin = walk.begin(starts);
     const left = context.budget.left;
     const always = walk.ends(begin, new Set());
+    const steps = left - context.budget.left;
     if (always.isCut && seen.size === 0) return { ...noRefusals, isWhole: false };
     const givesZero = context.mayGiveError === true && always.ends.has("zero");
     const isFree = !givesZero && !always.ends.has("refused") && !always.ends.has("thrown");
@@ -219,15 +223,16 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
     const mayRefuse = new Set<string>();
     const told = new Set<string>();
     const resolved = new Set<number>();
+    const isLong =
+      context.callees.longest !== undefined && steps * seen.size * walksOfName > context.budget.left;
     const aside = () => {
+      // One name of many is found by a dozen looks.
+      if ((isFree || isLong) && steps * looksAside > mostAside) return foundRefusals(refuses, mayRefuse);
       for (const name of missingAside([...seen], search, context.mayGiveError === true))
         for (const feature of featuresOf(name)) mayRefuse.add(feature);
       return foundRefusals(refuses, mayRefuse);
     };
     if (!always.isCut && isFree) return aside();
-    const isLong =
-      context.callees.longest !== undefined &&
-      (left - context.budget.left) * seen.size * walksOfName > context.budget.left;
     const setsOf = isLong ? refusingSets : decidingSets;
     for (const names of setsOf([...seen], search)) {
       if (names.some((name) => told.has(name))) continue;
