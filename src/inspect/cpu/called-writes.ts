@@ -12,32 +12,34 @@ export type Marks = ReadonlyMap<number, readonly number[]>;
 
 export const noMarks: Marks = new Map();
 
-interface Calling {
-  readonly machine: Machine;
-  /** Absent where nobody notes calls. */
-  readonly isWritten: Callees["isWritten"];
-  readonly writes: Writes;
-  readonly marks: Marks;
+export type CallNotes = ReturnType<typeof callNotes>;
+
+/** Notes the calls of functions that nobody follows, and puts down marks behind calls. `isWritten` is absent where nobody looks. */
+export function callNotes(isWritten: Callees["isWritten"]) {
+  let [isLoose, marks, writes]: [boolean, Marks, Writes] = [false, noMarks, new Set()];
+  return {
+    /** Begins anew; with marks, which may be none, whatever is found may be none. */
+    begin(its: Marks | undefined): Writes {
+      [isLoose, marks, writes] = [its !== undefined, its ?? noMarks, new Set()];
+      return writes;
+    },
+    isLoose: () => isLoose,
+    isMarked: () => marks.size > 0,
+    mark: (behind: number, after: Map<number, Value>) => putMarks(behind, after, marks),
+    note(behind: number, machine: Machine, before: Known["registers"], after: Map<number, Value>): void {
+      if (isWritten === undefined) return;
+      const taken = takenBy(before, machine.arguments, isWritten);
+      for (const at of taken) writes.add(`${behind} ${at}`);
+      putMarks(behind, after, marks);
+      // What a function makes of a part of the answer.
+      if (marks.size > 0 && taken.some((at) => isLost(before.get(at))))
+        for (const name of [machine.result, ...taken]) if (!after.has(name)) after.set(name, lost);
+    },
+  };
 }
 
-/** Notes a call, and puts down the marks of the call. */
-export function noteCall(
-  behind: number,
-  before: Known["registers"],
-  after: Map<number, Value>,
-  { machine, isWritten, writes, marks }: Calling,
-): void {
-  if (isWritten === undefined) return;
-  const taken = takenBy(before, machine.arguments, isWritten);
-  for (const at of taken) writes.add(`${behind} ${at}`);
-  putMarks(behind, after, marks);
-  // What a function makes of a part of the answer.
-  if (marks.size > 0 && taken.some((at) => isLost(before.get(at))))
-    for (const name of [machine.result, ...taken]) if (!after.has(name)) after.set(name, lost);
-}
-
-/** A function that another way follows has marks too. */
-export function putMarks(behind: number, after: Map<number, Value>, marks: Marks): void {
+/** Behind a function that another way follows too. */
+function putMarks(behind: number, after: Map<number, Value>, marks: Marks): void {
   for (const at of marks.get(behind) ?? [])
     for (let place = at; place < at + longestHanded; place += 8) after.set(place, lost);
 }

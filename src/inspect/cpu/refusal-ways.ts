@@ -2,7 +2,7 @@
 
 import type { Bits, Value } from "./known-bits.ts";
 import type { Answer, Callees, End, Machine, Step } from "./way-parts.ts";
-import { type Marks, noMarks, noteCall, putMarks, type Writes } from "./called-writes.ts";
+import { callNotes, type Marks } from "./called-writes.ts";
 import { callReader, longResult, stack } from "./way-calls.ts";
 import { wayMap } from "./way-map.ts";
 import { firstData, keyOf, type Known, meetings, type Node } from "./way-states.ts";
@@ -42,22 +42,9 @@ export function walker({ callees, machineFor, isError, budget, seen, visited, is
   let missing: ReadonlySet<string> = new Set();
   let hasOthers = false;
   const answer: Answer = (names, shift) => answerOf(names, shift, { missing, hasOthers }, seen);
-  let isLoose = false;
-  const machine = machineFor(answer, () => isLoose);
-  let [marks, writes]: [Marks, Writes] = [noMarks, new Set()];
-  const mark = (behind: number, after: Map<number, Value>) => putMarks(behind, after, marks);
-  const hear: Parameters<typeof callReader>[0]["hear"] = (behind, before, after) =>
-    noteCall(behind, before, after, { machine, isWritten: callees.isWritten, writes, marks });
-  const calls = callReader({
-    callees,
-    isError,
-    machine,
-    answer,
-    isLoose: () => isLoose,
-    isMarked: () => marks.size > 0,
-    mark,
-    hear,
-  });
+  const notes = callNotes(callees.isWritten);
+  const machine = machineFor(answer, notes.isLoose);
+  const calls = callReader({ callees, isError, machine, answer, notes });
 
   /** Ways meet where a branch, a jump, a call or a return leads. */
   let isMeeting = true;
@@ -67,12 +54,11 @@ export function walker({ callees, machineFor, isError, budget, seen, visited, is
     from: Node,
     without: ReadonlySet<string>,
     isWithOthers = false,
-    { wanted, marks: its }: { readonly wanted?: End; readonly marks?: Marks } = {},
+    { wanted, marks }: { readonly wanted?: End; readonly marks?: Marks } = {},
   ) {
     missing = without;
     hasOthers = isWithOthers;
-    isLoose = its !== undefined;
-    [marks, writes] = [its ?? noMarks, new Set()];
+    const writes = notes.begin(marks);
     const found = new Set<End>();
     const decided: Decided[] = [];
     const unclear: Unclear[] = [];
@@ -80,7 +66,7 @@ export function walker({ callees, machineFor, isError, budget, seen, visited, is
     const open = new Set<number>();
     const been = new Set<string>();
     const sides: Sides = new Map();
-    const meet = meetings(machine.isThorough || isLoose ? mostRounds : 0, isRough);
+    const meet = meetings(machine.isThorough || notes.isLoose() ? mostRounds : 0, isRough);
     const ways = wayMap();
     const queue = [from];
     const isDone = () => wanted !== undefined && found.has(wanted);
@@ -126,7 +112,7 @@ export function walker({ callees, machineFor, isError, budget, seen, visited, is
     isMeeting = done.kind !== "next";
     if (done.kind === "next") return { ...node, ...done.known, place: done.next };
     if (done.kind === "branch")
-      return branch(done, node, following, machine.isThorough === true || marks.size > 0);
+      return branch(done, node, following, machine.isThorough === true || notes.isMarked());
     if (done.kind === "same") return null;
     if (done.kind === "return") {
       const { callers, following: later, registers } = node;

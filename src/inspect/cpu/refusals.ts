@@ -71,24 +71,17 @@ export function allRefusals(
   const mayRun = (target: number) =>
     !words.hasRust && !starts.some(({ address }) => address === target) && mayAnswer(target);
   const pointerAt = (place: number) =>
-    words.pointers.at(place) ?? words.pointers.inConstants?.(place) ?? codeAt(place);
-  /** In a program that is never moved, a table of constants has the addresses themselves. */
-  const codeAt = (place: number) => {
-    const address = reader.constantAt(place);
-    const isCode = address !== null && reader.constantAt(place + 4) === 0;
-    return isCode && (reader.isStart(address) || reader.isUnnamed(address)) ? address : null;
+    words.pointers.at(place) ?? words.pointers.inConstants?.(place) ?? codeAt(reader, place);
+  const callees = {
+    ...reader,
+    ...words,
+    mayAnswer,
+    lengthFrom,
+    longest,
+    mayRun,
+    pointerAt,
+    readsAt: readsOf(reader),
   };
-  const readPlaces = new Map<number, readonly (readonly [place: number, bytes: number])[]>();
-  const placesOf = (target: number) =>
-    (reader.instructions(target) ?? []).flatMap(({ reads, takes }) => [
-      ...(reads === null ? [] : [[reads, 8] as const]),
-      ...(takes === null || !reader.isWritten(takes) ? [] : [[takes, longestHanded] as const]),
-    ]);
-  const readsAt = (target: number, place: number) =>
-    remember(readPlaces, target, () => placesOf(target)).some(
-      ([from, bytes]) => place >= from && place < from + bytes,
-    );
-  const callees = { ...reader, ...words, mayAnswer, lengthFrom, longest, mayRun, pointerAt, readsAt };
   const been = new Set<number>();
   const isConstructor = ({ name }: { readonly name: string }) => name === atLoading;
   // `main` before constructors, of which a library has thousands.
@@ -135,6 +128,27 @@ export function allRefusals(
     mayRefuse: found.flatMap(({ mayRefuse }) => mayRefuse),
     isWhole: found.every(({ isWhole }) => isWhole),
   };
+}
+
+/** In a program that is never moved, a table of constants has the addresses themselves. */
+function codeAt(reader: FunctionReader, place: number): number | null {
+  const address = reader.constantAt(place);
+  const isCode = address !== null && reader.constantAt(place + 4) === 0;
+  return isCode && (reader.isStart(address) || reader.isUnnamed(address)) ? address : null;
+}
+
+/** Tells whether a function reads a place of data, or takes the address of a structure that has the place. */
+function readsOf(reader: FunctionReader): (target: number, place: number) => boolean {
+  const known = new Map<number, readonly (readonly [place: number, bytes: number])[]>();
+  const placesOf = (target: number) =>
+    (reader.instructions(target) ?? []).flatMap(({ reads, takes }) => [
+      ...(reads === null ? [] : [[reads, 8] as const]),
+      ...(takes === null || !reader.isWritten(takes) ? [] : [[takes, longestHanded] as const]),
+    ]);
+  return (target, place) =>
+    remember(known, target, () => placesOf(target)).some(
+      ([from, bytes]) => place >= from && place < from + bytes,
+    );
 }
 
 function keep(
