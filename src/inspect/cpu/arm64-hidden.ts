@@ -196,7 +196,7 @@ function hiddenFunction(start: number, program: Program, handing: ReadonlySet<nu
 
 /** All ways end with an error. */
 function areRefused(walk: ReturnType<typeof walker>, from: Node, without: ReadonlySet<string>): boolean {
-  const { ends, isCut } = walk.ends(from, without, false, "passed");
+  const { ends, isCut } = walk.ends(from, without, false, { wanted: "passed" });
   return !isCut && ends.size > 0 && !ends.has("passed");
 }
 

@@ -39,6 +39,8 @@ export interface AskedWords {
   readonly pointers: Pick<FixedPointers, "at"> & Partial<FixedPointers>;
   /** The length of a list at the start of the program; absent where nobody counts. */
   readonly lengthAt?: (place: number) => number | null;
+  /** True where a program has in its data what stands there at the start: whatever is found may be none; absent where nobody looks so. */
+  readonly isLoose?: () => boolean;
   /** Hears which data a way reads that was kept there before, or at the start of the program; `isAddress` of what stands there. */
   readonly relies?: (place: number, isAddress: boolean) => void;
   /** The names of a bit that code tests by a number that nobody knows; null where no need is told. */

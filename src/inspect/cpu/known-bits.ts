@@ -23,6 +23,10 @@ const full = 2n ** 64n - 1n;
 /** The lowest bits of a number of so many bytes. */
 export const maskOf = (bytes: number) => (bytes >= 8 ? full : (1n << BigInt(8 * bytes)) - 1n);
 export const noBits: Bits = { zeros: 0n, ones: 0n, asked: false };
+/** A part of the CPU's answer of which nobody knows the bits. */
+export const lost: Bits = { ...noBits, asked: true };
+export const isLost = (value: Value | undefined): boolean =>
+  value !== undefined && !("at" in value) && value.asked && (value.zeros | value.ones) === 0n;
 
 /** The number of so many bytes; the bits above are zeros. */
 export const constant = (value: bigint | number, bytes = 8): Bits => {

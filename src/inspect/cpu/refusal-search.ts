@@ -1,5 +1,6 @@
 /** Finds the features on which the ways of a program hang: which of them decide a branch, and which lead to a refusal elsewhere. */
 
+import { type Marks, marksOf, noMarks } from "./called-writes.ts";
 import type { Unclear, walker } from "./refusal-ways.ts";
 import type { End } from "./way-parts.ts";
 import type { Node } from "./way-states.ts";
@@ -67,36 +68,62 @@ export function decidingSets(
 }
 
 /** So many steps, and so many places of a way. */
-const [mostAside, mostPlaces] = [30_000, 64];
+export const mostAside = 80_000;
+const mostPlaces = 64;
 
 /**
  * The names without which some way leads to a refusal, to which none leads on a CPU that has all: as where a program writes down what it lacks, and
- * looks at the text later. With `panics` another way has refusals of its own, behind its own branches.
+ * looks at the text later. With `panics` another way has refusals of its own, behind its own branches, and nobody looks at texts.
  */
-export function missingAside(
-  names: readonly string[],
-  { walk, begin, budget }: Search,
-  panics: boolean,
-): readonly string[] {
-  const all = walk.ends(begin, new Set(), true);
+export function missingAside(seen: readonly string[], search: Search, panics: boolean): readonly string[] {
+  const { walk, begin, budget } = search;
+  const names = seen.filter((name) => name !== "-");
+  if (names.length === 0) return [];
+  const all = walk.ends(begin, new Set(), true, loose);
   const branches = new Set([...all.sides.values()].map(({ branch }) => branch));
   const least = budget.left - mostAside;
   const refusesWithout = (some: readonly string[]) => {
     const without = new Set(some);
-    const own = [...walk.ends(begin, without, true).sides].filter(
+    const { ends, sides, writes } = walk.ends(begin, without, true, loose);
+    const own = [...sides].filter(
       ([place, { branch }]) => !all.sides.has(place) && (!panics || branches.has(branch)),
     );
-    return own.slice(0, mostPlaces).some(([, { then }]) => {
-      const { ends, isCut } = walk.ends(then, without, true);
-      return !isCut && ends.size > 0 && !ends.has("passed");
-    });
+    const isAside =
+      endsEarly(ends) &&
+      own
+        .slice(0, mostPlaces)
+        .some(([, { then }]) => budget.left > least && isRefusal(walk.ends(then, without, true, loose)));
+    if (isAside || panics) return isAside;
+    const [lacking, having] = [marksOf(writes, all.writes), marksOf(all.writes, writes)];
+    return refusesByMarks(lacking, without, search) || refusesByMarks(having, new Set(), search);
   };
   const found = (some: readonly string[]): readonly string[] => {
     if (some.length === 0 || budget.left < least || !refusesWithout(some)) return [];
     const half = Math.ceil(some.length / 2);
     return some.length === 1 ? some : [...found(some.slice(0, half)), ...found(some.slice(half))];
   };
-  return all.isCut ? [] : found(names.filter((name) => name !== "-"));
+  return all.isCut ? [] : found(names);
+}
+
+/** Called functions write to what begins at an address that they got, and to nothing else: whatever is found may be none. */
+const loose = { marks: noMarks };
+
+const endsEarly = (ends: ReadonlySet<End>) => ends.has("refused") || ends.has("thrown");
+
+function isRefusal({ ends, isCut }: ReturnType<Walker["ends"]>): boolean {
+  return !isCut && ends.size > 0 && !ends.has("passed");
+}
+
+/** A branch hangs on marks, and ends the program on one side alone. */
+function refusesByMarks(marks: Marks, without: ReadonlySet<string>, { walk, begin }: Search): boolean {
+  if (marks.size === 0) return false;
+  const { ends, unclear } = walk.ends(begin, without, true, { marks });
+  if (!endsEarly(ends)) return false;
+  const branches = new Map(unclear.map(({ branch, sides }) => [branch, sides]));
+  return [...branches.values()].slice(0, mostPlaces).some((sides) => {
+    const ways = sides.map((side) => walk.ends(side, without, true, { marks }));
+    return ways.some(isRefusal) && ways.some(({ ends }) => ends.has("passed"));
+  });
 }
 
 /**

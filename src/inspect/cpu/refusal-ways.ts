@@ -2,6 +2,7 @@
 
 import type { Bits, Value } from "./known-bits.ts";
 import type { Answer, Callees, End, Machine, Step } from "./way-parts.ts";
+import { callNotes, type Marks } from "./called-writes.ts";
 import { callReader, longResult, stack } from "./way-calls.ts";
 import { wayMap } from "./way-map.ts";
 import { firstData, keyOf, type Known, meetings, type Node } from "./way-states.ts";
@@ -24,7 +25,7 @@ const mostRounds = 128;
 export interface Walk {
   readonly callees: Callees;
   /** Makes the kind of CPU for the answers of a CPU without the features. */
-  readonly machineFor: (answer: Answer) => Machine;
+  readonly machineFor: (answer: Answer, isLoose: () => boolean) => Machine;
   readonly isError: (result: Bits) => boolean;
   /** The start gives zero or an error back, and nobody knows all errors. */
   readonly mayGiveError?: boolean;
@@ -41,16 +42,23 @@ export function walker({ callees, machineFor, isError, budget, seen, visited, is
   let missing: ReadonlySet<string> = new Set();
   let hasOthers = false;
   const answer: Answer = (names, shift) => answerOf(names, shift, { missing, hasOthers }, seen);
-  const machine = machineFor(answer);
-  const calls = callReader({ callees, isError, machine, answer });
+  const notes = callNotes(callees.isWritten);
+  const machine = machineFor(answer, notes.isLoose);
+  const calls = callReader({ callees, isError, machine, answer, notes });
 
   /** Ways meet where a branch, a jump, a call or a return leads. */
   let isMeeting = true;
 
   /** Follows all ways from a place on, with the answer that a CPU without the features gives; of others nobody knows, or it has all. */
-  function ends(from: Node, without: ReadonlySet<string>, isWithOthers = false, wanted?: End) {
+  function ends(
+    from: Node,
+    without: ReadonlySet<string>,
+    isWithOthers = false,
+    { wanted, marks }: { readonly wanted?: End; readonly marks?: Marks } = {},
+  ) {
     missing = without;
     hasOthers = isWithOthers;
+    const writes = notes.begin(marks);
     const found = new Set<End>();
     const decided: Decided[] = [];
     const unclear: Unclear[] = [];
@@ -58,7 +66,7 @@ export function walker({ callees, machineFor, isError, budget, seen, visited, is
     const open = new Set<number>();
     const been = new Set<string>();
     const sides: Sides = new Map();
-    const meet = meetings(machine.isThorough ? mostRounds : 0, isRough);
+    const meet = meetings(machine.isThorough || notes.isLoose() ? mostRounds : 0, isRough);
     const ways = wayMap();
     const queue = [from];
     const isDone = () => wanted !== undefined && found.has(wanted);
@@ -80,7 +88,8 @@ export function walker({ callees, machineFor, isError, budget, seen, visited, is
         }
         // Nobody knows how a way ends that is too long.
         isCut ||= steps === mostSteps || --budget.left < 0;
-        if (budget.left < 0) return { ends: found, decided, unclear, known, open, sides, ways, isCut };
+        if (budget.left < 0)
+          return { ends: found, decided, unclear, known, open, sides, ways, writes, isCut };
         if (steps === mostSteps || isDone()) break;
         visited?.add(now.place);
         const own = new Set<End>();
@@ -93,7 +102,7 @@ export function walker({ callees, machineFor, isError, budget, seen, visited, is
         }
       }
     }
-    return { ends: found, decided, unclear, known, open, sides, ways, isCut };
+    return { ends: found, decided, unclear, known, open, sides, ways, writes, isCut };
   }
 
   const begin = (starts: readonly number[], before?: Known["registers"]) => beginOf(machine, starts, before);
@@ -102,7 +111,8 @@ export function walker({ callees, machineFor, isError, budget, seen, visited, is
     const done = machine.step(node.place, node);
     isMeeting = done.kind !== "next";
     if (done.kind === "next") return { ...node, ...done.known, place: done.next };
-    if (done.kind === "branch") return branch(done, node, following, machine.isThorough === true);
+    if (done.kind === "branch")
+      return branch(done, node, following, machine.isThorough === true || notes.isMarked());
     if (done.kind === "same") return null;
     if (done.kind === "return") {
       const { callers, following: later, registers } = node;

@@ -1,5 +1,6 @@
 /** Finds programs that ask the CPU and then refuse by themselves: without a feature, `main` ends with an error. */
 
+import { remember } from "../../io/collections.ts";
 import { findMarch } from "../../hardware/cpu-marches.ts";
 import type { AskedWords } from "./asked-words.ts";
 import { type Bits, maskOf } from "./known-bits.ts";
@@ -7,12 +8,14 @@ import {
   decidingSets,
   mayBeRefusal,
   missingAside,
+  mostAside,
   refusingSets,
   type Search,
   someOfEach,
 } from "./refusal-search.ts";
 import { type Walk, walker } from "./refusal-ways.ts";
 import { longestAnswer } from "./way-calls.ts";
+import { longestHanded } from "./way-states.ts";
 import type { FunctionReader, X86Instruction } from "./x86-functions.ts";
 import { x86Machine } from "./x86-steps.ts";
 import type { Kept } from "./x86-writers.ts";
@@ -66,8 +69,17 @@ export function allRefusals(
   const mayRun = (target: number) =>
     !words.hasRust && !starts.some(({ address }) => address === target) && mayAnswer(target);
   const pointerAt = (place: number) =>
-    words.pointers.at(place) ?? words.pointers.inConstants?.(place) ?? null;
-  const callees = { ...reader, ...words, mayAnswer, lengthFrom, longest, mayRun, pointerAt };
+    words.pointers.at(place) ?? words.pointers.inConstants?.(place) ?? codeAt(reader, place);
+  const callees = {
+    ...reader,
+    ...words,
+    mayAnswer,
+    lengthFrom,
+    longest,
+    mayRun,
+    pointerAt,
+    readsAt: readsOf(reader),
+  };
   const been = new Set<number>();
   const isConstructor = ({ name }: { readonly name: string }) => name === atLoading;
   // `main` before constructors, of which a library has thousands.
@@ -81,7 +93,7 @@ export function allRefusals(
     const own = (more: Partial<AskedWords> = {}) =>
       refusalsOf([...first, address], {
         ...{ isError, mayGiveError: name === rustMain, callees, budget },
-        machineFor: (answer) => x86Machine(reader, { ...words, ...more }, answer),
+        machineFor: (answer, isLoose) => x86Machine(reader, { ...words, ...more, isLoose }, answer),
       });
     // A constructor gives no answer back: it refuses by a call that ends the program. Of thousands each is looked at alone.
     if (name === atLoading)
@@ -114,6 +126,27 @@ export function allRefusals(
     mayRefuse: found.flatMap(({ mayRefuse }) => mayRefuse),
     isWhole: found.every(({ isWhole }) => isWhole),
   };
+}
+
+/** In a program that is never moved, a table of constants has the addresses themselves. */
+function codeAt(reader: FunctionReader, place: number): number | null {
+  const address = reader.constantAt(place);
+  const isCode = address !== null && reader.constantAt(place + 4) === 0;
+  return isCode && (reader.isStart(address) || reader.isUnnamed(address)) ? address : null;
+}
+
+/** Tells whether a function reads a place of data, or takes the address of a structure that has the place. */
+function readsOf(reader: FunctionReader): (target: number, place: number) => boolean {
+  const known = new Map<number, readonly (readonly [place: number, bytes: number])[]>();
+  const placesOf = (target: number) =>
+    (reader.instructions(target) ?? []).flatMap(({ reads, takes }) => [
+      ...(reads === null ? [] : [[reads, 8] as const]),
+      ...(takes === null || !reader.isWritten(takes) ? [] : [[takes, longestHanded] as const]),
+    ]);
+  return (target, place) =>
+    remember(known, target, () => placesOf(target)).some(
+      ([from, bytes]) => place >= from && place < from + bytes,
+    );
 }
 
 function keep(
@@ -172,6 +205,8 @@ export const errors: readonly { readonly of: RegExp; readonly is: (result: Bits)
 
 /** So many ways are followed for each name, from their start and from branches. */
 const walksOfName = 4;
+/** So many are followed to find one name of many by halves. */
+const looksAside = 12;
 
 /** The features of a name, which may be a level of the ABI, or a list with | between. */
 export const featuresOf = (name: string): readonly string[] => findMarch(name)?.features ?? name.split("|");
@@ -191,18 +226,25 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
     const begin = walk.begin(starts);
     const left = context.budget.left;
     const always = walk.ends(begin, new Set());
+    const steps = left - context.budget.left;
     if (always.isCut && seen.size === 0) return { ...noRefusals, isWhole: false };
     const givesZero = context.mayGiveError === true && always.ends.has("zero");
     const isFree = !givesZero && !always.ends.has("refused") && !always.ends.has("thrown");
-    if (!always.isCut && isFree) return noRefusals;
+    const search: Search = { walk, begin, always, budget: context.budget };
     const refuses = new Set<string>();
     const mayRefuse = new Set<string>();
     const told = new Set<string>();
     const resolved = new Set<number>();
-    const search: Search = { walk, begin, always, budget: context.budget };
     const isLong =
-      context.callees.longest !== undefined &&
-      (left - context.budget.left) * seen.size * walksOfName > context.budget.left;
+      context.callees.longest !== undefined && steps * seen.size * walksOfName > context.budget.left;
+    const aside = () => {
+      // One name of many is found by a dozen looks.
+      if ((isFree || isLong) && steps * looksAside > mostAside) return foundRefusals(refuses, mayRefuse);
+      for (const name of missingAside([...seen], search, context.mayGiveError === true))
+        for (const feature of featuresOf(name)) mayRefuse.add(feature);
+      return foundRefusals(refuses, mayRefuse);
+    };
+    if (!always.isCut && isFree) return aside();
     const setsOf = isLong ? refusingSets : decidingSets;
     for (const names of setsOf([...seen], search)) {
       if (names.some((name) => told.has(name))) continue;
@@ -232,10 +274,7 @@ export function refusalsOf(starts: readonly number[], context: Omit<Walk, "seen"
     if (isUnclear)
       for (const name of seen)
         if (name !== "-") for (const feature of name.split("|")) mayRefuse.add(feature);
-    if (told.size === 0 && !isLong)
-      for (const name of missingAside([...seen], search, context.mayGiveError === true))
-        for (const feature of featuresOf(name)) mayRefuse.add(feature);
-    return foundRefusals(refuses, mayRefuse);
+    return told.size === 0 ? aside() : foundRefusals(refuses, mayRefuse);
   } finally {
     walk.free();
   }

@@ -1,5 +1,6 @@
 /** Tells where a way goes on at a call, at a jump to another function, and at the end of a function. */
 
+import type { CallNotes } from "./called-writes.ts";
 import { goCalls } from "./go-calls.ts";
 import { type Bits, noBits, numberOf, type Value } from "./known-bits.ts";
 import type { Answer, Callees, End, Leaving, Machine } from "./way-parts.ts";
@@ -17,6 +18,8 @@ import {
 const mostCallers = 24;
 /** So many calls of a function that calls itself. */
 const mostOfItself = 2;
+/** What called functions may have written leads through so many functions of so many bytes, as those that tell whether a list is empty. */
+const [mostMarked, longestMarked] = [3, 128];
 /** A panic of Rust, which may be caught, leads to functions that abort if it can not be thrown: these stand deeper. */
 const mostLeaving = 3;
 /** A function that answers mostly has no more bytes. */
@@ -31,12 +34,14 @@ interface Calling {
   readonly isError: (result: Bits) => boolean;
   readonly machine: Machine;
   readonly answer: Answer;
+  readonly notes: CallNotes;
+  /** Hears each call of a function that nobody follows, and may change what is known behind the call. */
 }
 
 /** Tells where a way goes on at a call, a jump to a place, and the end of a function; null where the way ends. */
-export function callReader({ callees, isError, machine, answer }: Calling) {
+export function callReader({ callees, isError, machine, answer, notes }: Calling) {
   const given = (registers: Known["registers"], value: Value | null | undefined) =>
-    keptOf(registers, machine, value);
+    keptOf(registers, machine, value, notes.isLoose());
   const ofGo = callees.go === undefined ? null : goCalls(callees.go, machine, callees.pointerAt);
 
   function follow(done: Leaving, node: Node, found: Set<End>): Node | null {
@@ -68,14 +73,10 @@ export function callReader({ callees, isError, machine, answer }: Calling) {
     if (back !== null && started !== null && node.callers.length < mostCallers)
       return { ...node, ...started, callers: [...node.callers, { ...back, asks: false }] };
     const names = callees.givenBack(callee, numberOf(first));
-    const isAnswer = (value: Value) =>
-      "at" in value ? callees.hasAnswer(value.at) || hasAsked(node.registers, value.at) : value.asked;
-    const isHanded = () =>
-      machine.arguments.some((name) => {
-        const value = node.registers.get(name);
-        return value !== undefined && isAnswer(value);
-      });
-    const isEntered = names === null && isShort && (callees.mayAnswer(callee) || isLeaving || isHanded());
+    const isEntered =
+      names === null &&
+      isShort &&
+      (callees.mayAnswer(callee) || isLeaving || isHandedOn(node, callee, { callees, machine, notes }));
     if (isEntered)
       return {
         ...node,
@@ -95,6 +96,9 @@ export function callReader({ callees, isError, machine, answer }: Calling) {
       ([name]) => !isQuestion || name < 0 || machine.kept.has(name) || name >= firstData,
     );
     const registers = ofGo?.behind(callee, next, node.registers, result) ?? given(new Map(handed), result);
+    const behind = isCall ? next : node.callers.at(-1)?.place;
+    if (ofGo === null && names === null && behind !== undefined)
+      notes.note(behind, machine, node.registers, registers);
     const after = { ...node, registers, flags: null };
     return back === null ? returned(after, found) : { ...after, place: next };
   }
@@ -120,6 +124,7 @@ export function callReader({ callees, isError, machine, answer }: Calling) {
     // The function's own stack is gone; what it wrote to the caller's stays.
     if (top !== undefined && "at" in top)
       for (const [name, value] of registers) if (name < 0 && name >= top.at) own.set(name, value);
+    notes.mark(caller.place, own);
     // Also a number, as of a function that finds no such question.
     if (result !== undefined && caller.asks && !("at" in result))
       own.set(machine.result, { ...result, asked: true });
@@ -127,6 +132,25 @@ export function callReader({ callees, isError, machine, answer }: Calling) {
   }
 
   return { follow, returned };
+}
+
+/** A function that gets an answer, or the address of one, or reads one that the way has kept. */
+function isHandedOn(
+  { registers, callers }: Node,
+  callee: number,
+  { callees, machine, notes }: Pick<Calling, "callees" | "machine" | "notes">,
+): boolean {
+  const isNear =
+    !notes.isMarked() || (callers.length < mostMarked && callees.lengthFrom(callee) <= longestMarked);
+  const isAnswer = (value: Value) =>
+    "at" in value ? callees.hasAnswer(value.at) || (isNear && hasAsked(registers, value.at)) : value.asked;
+  const isHanded = machine.arguments.some((name) => {
+    const value = registers.get(name);
+    return value !== undefined && isAnswer(value);
+  });
+  const isKept = ([name, value]: readonly [number, Value]) =>
+    name >= firstData && isAsked(value) && callees.readsAt?.(callee, name);
+  return isHanded || [...registers].some(isKept);
 }
 
 /** A function that asks, whose address the called one gets: as of pthread_once, which runs it. */

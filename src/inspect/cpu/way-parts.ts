@@ -81,10 +81,14 @@ export interface Callees {
   readonly neverReturns: (target: number) => boolean;
   /** A function that hands on the answer. */
   readonly mayAnswer: (target: number) => boolean;
+  /** A function that reads a place of data, or takes the address of a structure that has the place; absent where nobody looks. */
+  readonly readsAt?: (target: number, place: number) => boolean;
   /** A function that asks, and is run by the function that gets its address; absent where nobody looks. */
   readonly mayRun?: (target: number) => boolean;
   /** The place has an answer. */
   readonly hasAnswer: (place: number) => boolean;
+  /** True for data that a program may write to; absent where nobody looks. */
+  readonly isWritten?: (place: number) => boolean;
   /** The address in a place of the table of pointers; null for others. */
   readonly pointerAt: (place: number) => number | null;
 }

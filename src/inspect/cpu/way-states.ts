@@ -124,14 +124,19 @@ interface Keeping {
   readonly isThorough?: boolean;
 }
 
+/** Bytes of the shortest list. */
+const mostOfObject = 8;
+
 /**
  * What a function gives back stands in a register, beside those that it keeps. What is on the stack stays, unless the function got the
- * address of a place on the stack; and other numbers than answers only where nobody ever got one.
+ * address of a place on the stack; and other numbers than answers only where nobody ever got one. With `isLoose` a function writes to what begins at
+ * the address alone.
  */
 export function keptOf(
   registers: Known["registers"],
   { kept, untaken, result, isThorough }: Keeping,
   given: Value | null = null,
+  isLoose = false,
 ): Map<number, Value> {
   const handed = [...registers].flatMap(([name, value]) =>
     name >= 0 && !kept.has(name) && !untaken.has(name) && "at" in value && value.at < 0 ? value.at : [],
@@ -141,8 +146,9 @@ export function keptOf(
   const lowest = Math.min(...handed, before !== undefined && "at" in before ? before.at : 0);
   // What is handed out has its address where it begins.
   const isBelow = (name: number) => isThorough === true && name < lowest;
+  const isBeside = (name: number) => isLoose && !handed.some((at) => name >= at && name < at + mostOfObject);
   const stays = (name: number, value: Value) =>
-    isBelow(name) || (handed.length === 0 && (!isOut || isAsked(value)));
+    isBelow(name) || isBeside(name) || (handed.length === 0 && (!isOut || isAsked(value)));
   const own = new Map(
     [...registers].filter(
       ([name, value]) => kept.has(name) || name >= firstData || (name < 0 && stays(name, value)),

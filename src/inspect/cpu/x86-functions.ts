@@ -104,12 +104,13 @@ export function functionReader(
       heads.set(address, bytes);
       return bytes;
     },
-    /** The number of four bytes in a place that nobody writes to; null elsewhere. Whoever asks has a bound. */
-    constantAt(address: number): number | null {
+    /** The number of four bytes in a place that nobody writes to, or with `isFirst` at the start of the program; null elsewhere. Whoever asks has a bound. */
+    constantAt(address: number, isFirst = false): number | null {
       const section = sectionAt(address);
       // The loader alone writes to the second kind.
       const isRead =
-        section !== undefined && ((section.flags & written) === 0 || section.name === ".data.rel.ro");
+        section !== undefined &&
+        (isFirst || (section.flags & written) === 0 || section.name === ".data.rel.ro");
       if (!isRead || section.type === noBytes) return null;
       const bytes = source.read(section.offset + address - section.address, 4);
       return bytes.length === 4 ? u32(bytes, 0) | 0 : null;

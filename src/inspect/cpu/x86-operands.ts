@@ -51,10 +51,11 @@ export function memoryReader(reader: FunctionReader, words: AskedWords, answer: 
     if (length !== null) words.relies?.(place, false);
     if (length !== null) return narrow(constant(length), bytes);
     // The cases of a switch stand in constants, and so does a table of the bits that a program asks for.
-    const number = bytes > 8 ? null : reader.constantAt(place);
+    const isFirst = words.isLoose?.();
+    const number = bytes > 8 ? null : reader.constantAt(place, isFirst);
     if (number === null) return null;
     if (bytes <= 4) return narrow(constant(number), bytes);
-    const above = reader.constantAt(place + 4);
+    const above = reader.constantAt(place + 4, isFirst);
     return above === null ? null : constant((BigInt(above) << 32n) | BigInt.asUintN(32, BigInt(number)));
   };
 }

@@ -95,13 +95,8 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
     if (isOut && second !== null && "at" in second && second.at < 0) after.set(...handedOut);
     const set = (value: Value | null) => {
       if (value === null) return;
-      const isData =
-        stored !== null &&
-        ((stored >= firstObject && "at" in value && counts) ||
-          (stored >= firstData &&
-            isFinding(value) &&
-            (!isAsked(value) || (words.mayKeep?.(stored, size, Number(instruction.ip)) ?? true))));
-      if (stored !== null && (stored < 0 || isData)) store(stored, size, value);
+      if (stored !== null && (stored < 0 || isData(words, stored, size, value, Number(instruction.ip))))
+        store(stored, size, value);
       if (instruction.op0Kind !== OpKind.Register) return;
       const whole = RegisterExt.fullRegister(op0Register);
       const shift = isHigh(op0Register) ? 8 : 0;
@@ -141,7 +136,13 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
     if (mnemonic === Mnemonic.Xchg) swap(instruction, registers, after);
     if (instruction.rflagsModified === 0) return { registers: after, flags };
     const isAddress = first !== null && "at" in first && isZeroTest(mnemonic, isSame, other);
-    const left = isAddress ? ofAddress : flagsOf(mnemonic, one, other, isSame, result, size);
+    const distance = mnemonic === Mnemonic.Cmp ? distanceOf(Mnemonic.Sub, first, second, size) : null;
+    const left =
+      distance !== null
+        ? flagsOf(mnemonic, distance, constant(0), false, null, size)
+        : isAddress
+          ? ofAddress
+          : flagsOf(mnemonic, one, other, isSame, result, size);
     return { registers: after, flags: left };
   }
 
@@ -155,6 +156,13 @@ export function valueReader(reader: FunctionReader, words: AskedWords, answer: A
       info.free();
     },
   };
+}
+
+/** True for what a way keeps of data: pointers in lists that somebody reads row by row, and findings. */
+function isData(words: AskedWords, stored: number, size: number, value: Value, at: number): boolean {
+  if (stored >= firstObject && "at" in value && words.lengthAt !== undefined) return true;
+  if (stored < firstData || !isFinding(value)) return false;
+  return !isAsked(value) || (words.mayKeep?.(stored, size, at) ?? true);
 }
 
 /** What SUB leaves of two addresses; null for others. */

@@ -13,7 +13,7 @@ import { digestOf } from "../../oci/digest-of.ts";
 import type { LayerInspection } from "./layer.ts";
 
 /** Raise it when the findings change: older entries are not read. */
-const analyserVersion = 31;
+const analyserVersion = 32;
 
 export interface LayerCache {
   find(digest: Digest): Promise<LayerInspection | null>;

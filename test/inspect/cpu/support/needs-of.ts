@@ -12,10 +12,18 @@ import { whyNoGcc } from "../../../support/programs.ts";
 /** null where gcc builds for x86-64, else the reason. */
 export const whyNoProgram = process.arch === "x64" ? whyNoGcc() : "no x86-64 CPU";
 
-/** `files` have C by their names. */
-export async function needsOf(files: Readonly<Record<string, string>>, ...options: readonly string[]) {
+/** `files` have C or C++ by their names. */
+export const needsOf = (files: Readonly<Record<string, string>>, ...options: readonly string[]) =>
+  needsBy("gcc", files, ...options);
+
+/** The same of another compiler's build. */
+export async function needsBy(
+  compiler: string,
+  files: Readonly<Record<string, string>>,
+  ...options: readonly string[]
+) {
   const cwd = makeFolder(files);
-  execFileSync("gcc", [...Object.keys(files), "-w", "-o", "a.out", ...options], { cwd });
+  execFileSync(compiler, [...Object.keys(files), "-w", "-o", "a.out", ...options], { cwd });
   const found = await inspectFile(memorySource(readFileSync(join(cwd, "a.out"))), false);
   if (found?.cpu == null) throw new Error("no code");
   return findCpuNeed({ cpu: found.cpu, isVariant: false, neededLevel: null, through: [] }).features;
