@@ -15,7 +15,8 @@ import {
   type Node,
 } from "./way-states.ts";
 
-const mostCallers = 24;
+/** So many calls into one another. On x86-64, whose ways are looked at many times, more are too long to follow. */
+const mostCallers = ({ isThorough = false }: Machine) => (isThorough ? 24 : 6);
 /** So many calls of a function that calls itself. */
 const mostOfItself = 2;
 /** What called functions may have written leads through so many functions of so many bytes, as those that tell whether a list is empty. */
@@ -35,7 +36,6 @@ interface Calling {
   readonly machine: Machine;
   readonly answer: Answer;
   readonly notes: CallNotes;
-  /** Hears each call of a function that nobody follows, and may change what is known behind the call. */
 }
 
 /** Tells where a way goes on at a call, a jump to a place, and the end of a function; null where the way ends. */
@@ -60,7 +60,7 @@ export function callReader({ callees, isError, machine, answer, notes }: Calling
     const callee = isPointer ? (callees.pointerAt(target) ?? -1) : target;
     const isShort =
       callees.lengthFrom(callee) <= (callees.longest?.(callee) ?? longestAnswer) &&
-      node.callers.length < mostCallers &&
+      node.callers.length < mostCallers(machine) &&
       node.callers.filter(({ place }) => place === next).length < mostOfItself;
     const isLeaving = node.callers.length < mostLeaving && callees.neverReturns(callee);
     // Behind a call that does not return stands no code of the function.
@@ -70,7 +70,7 @@ export function callReader({ callees, isError, machine, answer, notes }: Calling
       return null;
     }
     const started = back === null ? null : (ofGo?.run(callee, node.registers) ?? null);
-    if (back !== null && started !== null && node.callers.length < mostCallers)
+    if (back !== null && started !== null && node.callers.length < mostCallers(machine))
       return { ...node, ...started, callers: [...node.callers, { ...back, asks: false }] };
     const names = callees.givenBack(callee, numberOf(first));
     const isEntered =
@@ -155,7 +155,7 @@ function isHandedOn(
 
 /** A function that asks, whose address the called one gets: as of pthread_once, which runs it. */
 function handedFunction({ registers, callers }: Node, machine: Machine, callees: Callees): number | null {
-  if (callers.length >= mostCallers) return null;
+  if (callers.length >= mostCallers(machine)) return null;
   for (const name of machine.arguments) {
     const value = registers.get(name);
     const at = value !== undefined && "at" in value ? value.at : -1;
