@@ -9,7 +9,10 @@ import { type Elf, elfMachine } from "../elf/elf.ts";
 import { readSymbols, symbolNames, symbolType } from "../elf/symbols.ts";
 import { u32, u64 } from "../little-endian.ts";
 
-/** gcc and clang's `__builtin_cpu_supports`, glibc, the kernel's auxiliary vector, OpenSSL, PyTorch's cpuinfo. */
+/**
+ * gcc and clang's `__builtin_cpu_supports`, glibc, the kernel's auxiliary vector, OpenSSL, PyTorch's cpuinfo. The code of a snapshot of Dart reads the
+ * answer of Dart's runtime before each instruction of SSE4.1.
+ */
 const askingNames: ReadonlySet<string> = new Set([
   "__aarch64_cpu_features",
   "__aarch64_have_lse_atomics",
@@ -23,6 +26,8 @@ const askingNames: ReadonlySet<string> = new Set([
   "__x86_get_cpuid_feature_leaf",
   "_dl_x86_get_cpu_features",
   "_dl_x86_cpu_features",
+  "_kDartIsolateSnapshotInstructions",
+  "_kDartSnapshotText",
   "elf_aux_info",
   "getauxval",
   "OPENSSL_armcap_P",

@@ -327,6 +327,17 @@ void scale(float *a) { for (int i = 0; i < 64; i++) a[i] *= 3; }
   expect(features.avx).toBe("compiledFor");
 });
 
+it("asks by its runtime: a snapshot of Dart", needs(whyNoX86 ?? whyNoGcc()), async () => {
+  const snapshot = (name: string) => `#include <smmintrin.h>
+const char ${name}[4096] = {1};
+double rounded(double a) { return _mm_cvtsd_f64(_mm_round_sd(_mm_set_sd(a), _mm_set_sd(a), 9)); }
+`;
+  const needed = async (name: string) =>
+    (await linked({ "a.c": [snapshot(name), "-msse4.1", "-fPIC"] }, "-shared")).features.sse4_1;
+  expect(await needed("_kDartSnapshotText")).toBe("mayBeUsed");
+  expect(await needed("text")).toBe("compiledFor");
+});
+
 describe("code of which nothing names the functions", needs(whyNoX86 ?? whyNoGcc()), () => {
   /** As by Rust with `panic=abort`: a function ends with a call that does not return. */
   const library = (after: string) => `__asm__(
