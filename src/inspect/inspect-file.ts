@@ -215,7 +215,7 @@ function goStart(
   return { ...noStart, needed, mayRefuse: mayRefuse.filter((name) => !(name in needed)), isWhole };
 }
 
-/** A program for AArch64 that asks nothing has nobody who could choose: all of its code may run. Of others, and of libraries, only refusals are told. null where nothing is told. */
+/** A program for AArch64 that asks nothing has nobody who could choose: all of its code may run. Of others, and of libraries, only refusals are told. `asks` has also what the code shows. */
 function armStart(
   elf: Elf,
   asks: readonly string[],

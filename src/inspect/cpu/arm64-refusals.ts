@@ -164,9 +164,7 @@ function questionTest(named: NamedCalls, code: ArmFunctions, isStatic: boolean) 
 
 /** What the functions that ask are a sign of. */
 function signsOf(asking: readonly number[], starts: readonly Start[], code: ArmFunctions): readonly string[] {
-  const constructors = new Set(
-    starts.flatMap(({ name, address }) => (name === "a constructor" ? [address] : [])),
-  );
+  const constructors = new Set(starts.flatMap(({ name, address }) => (name === atLoading ? [address] : [])));
   const isOfCompiler = (each: number) => constructors.has(each) && code.lengthFrom(each) <= longestOfCompiler;
   return [...new Set(asking.map((each) => (isOfCompiler(each) ? atomicsQuestion : "getauxval")))];
 }

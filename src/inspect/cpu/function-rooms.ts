@@ -1,4 +1,4 @@
-/** Tells where named functions begin, and how far code goes that nothing names. */
+/** Tells where named functions begin, how far code goes that nothing names, and which places are called. */
 
 import type { ByteSource } from "../byte-source.ts";
 import { type Elf, executableSection } from "../elf/elf.ts";

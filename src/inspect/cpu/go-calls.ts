@@ -14,7 +14,7 @@ export interface GoRules {
     taken: readonly (Value | undefined)[],
     kept: Known["registers"],
   ) => Left | null;
-  /** True for a called function that runs the function that it gets, where that one asks. */
+  /** True where the called function `target` runs `handed`, and `handed` asks. */
   readonly runs: (target: number, handed: number) => boolean;
   /** Is told which addresses such a function gets, and whether a structure with an answer stands there. */
   readonly handsOut: (place: number, hasAnswer: boolean) => void;

@@ -134,7 +134,7 @@ export function callReader({ callees, isError, machine, answer, notes }: Calling
   return { follow, returned };
 }
 
-/** A function that gets an answer, or the address of one, or reads one that the way has kept. */
+/** True for a function that gets an answer or its address, or reads a kept answer. */
 function isHandedOn(
   { registers, callers }: Node,
   callee: number,

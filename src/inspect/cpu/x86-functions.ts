@@ -139,7 +139,7 @@ export function functionReader(
         }
         const bytes = source.read(offset, size + longest);
         decoded += Math.min(size, bytes.length);
-        // Where so much code has no name, a function that ends with a call which does not return would go on with the next one's.
+        // In so much code without names, a call that does not return would not end its function.
         const { found, isWhole } = decode(
           bytes,
           size,
